@@ -1,0 +1,122 @@
+"""The members of `jax.checkpoint_policies`: which are policies, which must be called first, and since when."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+Kind = Literal["policy", "factory", "class"]
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """One member of `jax.checkpoint_policies`.
+
+    Attributes:
+        name: attribute name.
+        kind: "policy" is passed as it is; "factory" and "class" make one when called.
+        since: oldest supported release that has it.
+        until: first release without it, or None.
+        varargs: whether the factory takes names as separate positional arguments.
+        keyword_only: whether every argument must be given by keyword.
+        positional: parameter names that may be positional, in order.
+        keywords: keyword-only parameter names.
+        name_lists: keywords that take a list of names (a string there is read letter by letter).
+        same_as: the member this one is an alias of.
+        called_bare: what `name()` does for a policy: "raises" at construction, or "passes" and returns a
+            bool, which surfaces under differentiation or never.
+    """
+
+    name: str
+    kind: Kind
+    since: str = "0.4.30"
+    until: str | None = None
+    varargs: bool = False
+    keyword_only: bool = False
+    positional: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    name_lists: tuple[str, ...] = ()
+    same_as: str | None = None
+    called_bare: Literal["raises", "passes"] = "raises"
+
+
+_OFFLOAD_LISTS = ("names_which_can_be_saved", "names_which_can_be_offloaded")
+_OFFLOAD_ENDS = ("offload_src", "offload_dst")
+
+_ROWS = (
+    Policy("everything_saveable", "policy", called_bare="passes"),
+    Policy("nothing_saveable", "policy", called_bare="passes"),
+    Policy("dots_saveable", "policy"),
+    Policy("checkpoint_dots", "policy", same_as="dots_saveable"),
+    Policy("dots_with_no_batch_dims_saveable", "policy"),
+    Policy("checkpoint_dots_with_no_batch_dims", "policy", same_as="dots_with_no_batch_dims_saveable"),
+    Policy("save_only_these_names", "factory", varargs=True),
+    Policy("save_any_names_but_these", "factory", varargs=True),
+    Policy("save_anything_except_these_names", "factory", varargs=True),
+    Policy("save_from_both_policies", "factory", positional=("policy_1", "policy_2")),
+    Policy("offload_dot_with_no_batch_dims", "factory", positional=_OFFLOAD_ENDS),
+    Policy(
+        "save_and_offload_only_these_names",
+        "factory",
+        keyword_only=True,
+        keywords=_OFFLOAD_LISTS + _OFFLOAD_ENDS,
+        name_lists=_OFFLOAD_LISTS,
+    ),
+    Policy("SaveOnlyTheseNames", "class", since="0.11.0", until="0.12.0"),
+    Policy("SaveAnyNamesButThese", "class", since="0.11.0", until="0.12.0"),
+    Policy("SaveAndOffloadOnlyTheseNames", "class", since="0.11.0", until="0.12.0"),
+)
+
+POLICIES: Mapping[str, Policy] = MappingProxyType({row.name: row for row in _ROWS})
+"""Every member by its attribute name; no supported release has another public one."""
+
+NAMESPACES: frozenset[str] = frozenset(
+    {
+        "jax.checkpoint_policies",
+        "jax.ad_checkpoint.checkpoint_policies",
+        "jax._src.ad_checkpoint.checkpoint_policies",
+    }
+)
+"""Dotted names of the namespace. It is no module in any release: `import jax.checkpoint_policies` fails."""
+
+_CLOSE = 2
+
+
+def lookup_policy(dotted: str) -> Policy | None:
+    """Return the policy that the fully resolved name `dotted` means, or None."""
+    namespace, _, name = dotted.rpartition(".")
+    return POLICIES.get(name) if namespace in NAMESPACES else None
+
+
+def split_policy(dotted: str) -> str | None:
+    """Return the last part of `dotted` if it is an attribute of the namespace, known or not, else None."""
+    namespace, _, name = dotted.rpartition(".")
+    return name if namespace in NAMESPACES else None
+
+
+def find_nearest(name: str, kind: Kind | None = None) -> Policy | None:
+    """Return the one member within edit distance 2 of `name` (of `kind`, if given); None when unsure.
+
+    Two members equally near make the answer None: a suggestion must be the only one.
+    """
+    scored = sorted(
+        (edit_distance(name, row.name), row.name)
+        for row in _ROWS
+        if row.until is None and kind in {None, row.kind}
+    )
+    if not scored or scored[0][0] > _CLOSE or (len(scored) > 1 and scored[1][0] == scored[0][0]):
+        return None
+    return POLICIES[scored[0][1]]
+
+
+def edit_distance(left: str, right: str) -> int:
+    """Return the number of inserted, deleted and replaced characters between two names."""
+    above = list(range(len(right) + 1))
+    for row, mine in enumerate(left, 1):
+        line = [row]
+        for column, theirs in enumerate(right, 1):
+            line.append(min(above[column] + 1, line[-1] + 1, above[column - 1] + (mine != theirs)))
+        above = line
+    return above[-1]

@@ -1,0 +1,21 @@
+"""Findings as text: one module a format, each with one function `render`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import cast
+
+from remat_lint.findings import Finding
+from remat_lint.output.view import View
+
+FORMATS = ("full", "concise", "json", "github")
+
+
+def render(name: str, findings: Sequence[Finding], view: View) -> Iterator[str]:
+    """The pieces of the output in the format called `name`, one of `FORMATS`.
+
+    Pieces are given one at a time, so that a reader who stops early (`| head`) stops the work too.
+    """
+    module = import_module(f".{name}", __package__)  # formats that are not asked for cost no start-up time
+    return cast("Iterator[str]", module.render(findings, view))

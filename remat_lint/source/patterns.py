@@ -1,0 +1,106 @@
+"""Exclude patterns of the configuration, in the manner of ruff: names anywhere, or paths from the project root."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+DEFAULT_EXCLUDES = (
+    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d", ".pyenv",
+    ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__",
+    "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
+)  # fmt: skip
+"""Folders that hold generated, installed or foreign code."""
+
+_TOKEN = re.compile(r"/\*\*/|^\*\*/|/\*\*$|\*\*+|\*|\?|\[[!^]?\]?[^\]/]*\]|.", re.DOTALL)
+_WILD = re.compile(r"[*?\[]")
+
+
+class Patterns:
+    """A set of exclude patterns.
+
+    A pattern without a slash (`build`, `*_pb2.py`) fits the name of a file or folder in any place below the root. One
+    with a slash inside or in front (`docs/examples`, `src/*/gen/**`) fits a path relative to the root; `*` and `?` stop
+    at slashes, `**` does not. What lies in a folder that fits is excluded with it. Folders above the root never
+    exclude anything.
+
+    Args:
+        patterns: the patterns; a slash at the end and `./` in front mean nothing.
+    """
+
+    def __init__(self, patterns: Iterable[str]) -> None:
+        self._names: set[str] = set()
+        self._wild_names: list[tuple[str, re.Pattern[str]]] = []
+        self._paths: list[tuple[str, re.Pattern[str]]] = []
+        for pattern in patterns:
+            bare = pattern.removeprefix("./").rstrip("/")
+            if not bare:
+                continue
+            if "/" in bare:
+                self._paths.append((pattern, _compile(bare.removeprefix("/"))))
+            elif _WILD.search(bare):
+                self._wild_names.append((pattern, _compile(bare)))
+            else:
+                self._names.add(bare)
+
+    def find(self, name: str, path: str) -> str | None:
+        """The pattern that a file or folder fits, or None.
+
+        Args:
+            name: its own name.
+            path: its path from the root, with `/` between names.
+        """
+        if name in self._names:
+            return name
+        for pattern, regex in self._wild_names:
+            if regex.fullmatch(name):
+                return pattern
+        for pattern, regex in self._paths:
+            if regex.fullmatch(path):
+                return pattern
+        return None
+
+    def find_above(self, parts: Sequence[str]) -> str | None:
+        """The pattern that a path from the root, or a folder on the way to it, fits, or None."""
+        for index, name in enumerate(parts):
+            if found := self.find(name, "/".join(parts[: index + 1])):
+                return found
+        return None
+
+
+@lru_cache(maxsize=256)
+def _compile(pattern: str) -> re.Pattern[str]:
+    """Translate one pattern; its repeats can give back, but only inside one path."""
+    return re.compile("".join(map(_translate, _TOKEN.findall(pattern))), re.DOTALL)
+
+
+def _translate(token: str) -> str:
+    match token:
+        case "/**/":
+            return "/(?:.*/)?"
+        case "**/":
+            return "(?:.*/)?"
+        case "/**":
+            return "/.*"
+        case "*":
+            return "[^/]*"
+        case "?":
+            return "[^/]"
+    if token.startswith("**"):
+        return ".*"
+    if token.startswith("[") and len(token) > 1:
+        return _translate_class(token)
+    return re.escape(token)
+
+
+def _translate_class(token: str) -> str:
+    """Translate `[a-z]` or `[!a-z]`; what cannot be a class is taken as it stands."""
+    negated = token[1] in "!^"
+    body = token[2 if negated else 1 : -1].replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]")
+    body = re.sub(r"([&~|])", r"\\\1", body).replace("^", r"\^")
+    try:
+        re.compile(f"[{body}]")
+    except re.error:
+        return re.escape(token)
+    return f"(?!/)[{'^' if negated else ''}{body}]"
