@@ -79,17 +79,21 @@ def fix_text(source: SourceText, findings: Sequence[Finding], lint: Lint, *, uns
     """
     grades = {Applicability.SAFE, Applicability.UNSAFE} if unsafe else {Applicability.SAFE}
     state = Outcome(source, source, findings=tuple(findings))
+    refused: set[tuple[object, ...]] = set()
     for _ in range(MAX_ROUNDS):
-        refused = {_identity(one.finding) for one in state.dropped}
         wanted = [
             finding
             for finding in sorted(state.findings, key=Finding.sort_key)
-            if finding.fix and finding.fix.applicability in grades and _identity(finding) not in refused
+            if finding.fix
+            and finding.fix.applicability in grades
+            and _identity(finding, state.after) not in refused
         ]
         batch = compatible(wanted)
         if not batch:
             break
+        known, text = len(state.dropped), state.after
         state = _advance(state, batch, lint)
+        refused.update(_identity(one.finding, text) for one in state.dropped[known:])
     return state
 
 
@@ -121,7 +125,7 @@ def apply_edits(source: SourceText, edits: Iterable[Edit]) -> str:
     for edit in sorted(set(edits)):
         start, end = source.offset(edit.span.start), source.offset(edit.span.end)
         if start < reached or end < start:
-            raise ValueError(f"edits overlap at {edit.span.start.row}:{edit.span.start.column}")
+            raise ValueError(f"its edits overlap at {edit.span.start.row}:{edit.span.start.column}")
         parts += (source.text[reached:start], edit.content.replace("\r\n", "\n").replace("\n", line_end))
         reached = end
     return "".join(parts) + source.text[reached:]
@@ -154,21 +158,18 @@ def write(outcome: Outcome, root: Path) -> None:
 
 
 def _advance(state: Outcome, batch: Sequence[Finding], lint: Lint) -> Outcome:
-    """Apply a batch; if it does harm as a whole, apply its fixes one by one and drop the harmful ones.
+    """Apply a batch; if it does harm as a whole, find the fixes that do it alone and drop them.
 
-    A fix moves what stands behind it, so one by one they go from the end of the text to its start.
+    Where only the combination does harm, the first fix is applied; the next round sees to the others.
     """
     after, harm = _attempt(state, batch, lint)
     if not harm:
         return after
-    if len(batch) == 1:
-        return replace(state, dropped=(*state.dropped, Dropped(batch[0], harm)))
-    for finding in batch:
-        after, harm = _attempt(state, [finding], lint)
-        if not harm:
-            return after  # the others have moved: the next round finds them again
-        state = replace(state, dropped=(*state.dropped, Dropped(finding, harm)))
-    return state
+    alone = [_attempt(state, [finding], lint) for finding in batch] if len(batch) > 1 else [(after, harm)]
+    dropped = [Dropped(finding, why) for finding, (_, why) in zip(batch, alone, strict=True) if why]
+    if not dropped:
+        return alone[0][0]
+    return replace(state, dropped=(*state.dropped, *dropped))
 
 
 def _attempt(state: Outcome, batch: Sequence[Finding], lint: Lint) -> tuple[Outcome, str]:
@@ -177,7 +178,7 @@ def _attempt(state: Outcome, batch: Sequence[Finding], lint: Lint) -> tuple[Outc
     try:
         text = apply_edits(state.after, edits)
     except ValueError as error:
-        return state, f"its {error}"
+        return state, str(error)
     if text == state.after.text:
         return state, "it changes nothing"
     found = tuple(lint(text))
@@ -199,10 +200,11 @@ def _alarms(findings: Iterable[Finding]) -> Counter[str]:
     return Counter(finding.code for finding in findings if finding.severity is not Severity.INFO)
 
 
-def _identity(finding: Finding) -> tuple[object, ...]:
-    """What stays of a fix when the text around it moves."""
+def _identity(finding: Finding, source: SourceText) -> tuple[object, ...]:
+    """What stays of a fix when the lines above it move; when its own line changes it may be tried again."""
     assert finding.fix is not None
-    return finding.code, finding.message, tuple(edit.content for edit in finding.fix.edits)
+    contents = tuple(edit.content for edit in finding.fix.edits)
+    return finding.code, source.line(finding.span.start.row), contents
 
 
 def _collide(one: Edit, other: Edit) -> bool:

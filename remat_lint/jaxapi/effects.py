@@ -41,7 +41,7 @@ _NUMPY_GENERATOR = _NUMPY_DISTRIBUTIONS | _names("integers random multivariate_h
 _RANDOMNESS = (
     *(f"random.{draw}" for draw in sorted(_RANDOM_DRAWS)),
     *(f"numpy.random.{draw}" for draw in sorted(_NUMPY_LEGACY - {"tomaxint"})),
-    *_under("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe SystemRandom"),
+    *_under("secrets", "choice randbelow randbits token_bytes token_hex token_urlsafe"),
     *_under("uuid", "uuid1 uuid4 uuid6 uuid7 uuid8"),
     *_under("os", "urandom getrandom"),
 )
@@ -163,7 +163,7 @@ THROUGH: frozenset[str] = frozenset(
         *_under("jax.lax", "reshape collapse squeeze expand_dims custom_root custom_linear_solve"),
         *_under("jax.lax", "platform_dependent optimization_barrier with_sharding_constraint"),
         *_under("jax.numpy", "reshape ravel squeeze expand_dims transpose apply_along_axis apply_over_axes"),
-        *_under("jax", "block_until_ready vjp jvp linearize named_call reshard"),
+        *_under("jax", "block_until_ready device_get vjp jvp linearize named_call reshard"),
         "jax.ad_checkpoint.checkpoint_name",
     ]
 )
@@ -190,7 +190,7 @@ STATIC_CALLS: frozenset[str] = frozenset(
         *_under(
             "jax", "eval_shape ShapeDtypeStruct make_jaxpr typeof device_count local_device_count devices"
         ),
-        *_under("jax", "local_devices default_backend process_index process_count device_get"),
+        *_under("jax", "local_devices default_backend process_index process_count"),
         *_under("jax.tree", "structure"),
         *_under("jax.tree_util", "tree_structure"),
         *_under("jax.dtypes", "canonicalize_dtype result_type issubdtype"),

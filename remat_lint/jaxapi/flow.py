@@ -56,7 +56,7 @@ _TRANSFORMS = (
     *_rows("transform", "equinox.filter_grad equinox.filter_value_and_grad equinox.filter_vmap"),
     *_rows("transform", "equinox.filter_jacfwd equinox.filter_jacrev equinox.filter_hessian"),
     *_rows("transform", "equinox.filter_make_jaxpr equinox.filter_custom_vjp equinox.filter_custom_jvp"),
-    *_rows("transform", "haiku.grad haiku.value_and_grad haiku.vmap haiku.named_call"),
+    *_rows("transform", "haiku.grad haiku.value_and_grad haiku.vmap"),
     *_rows("transform", "haiku.transform haiku.transform_with_state haiku.without_apply_rng", "f"),
     *_rows(
         "transform",
@@ -73,7 +73,6 @@ _CACHED = (
     *_rows("cached", "flax.nnx.scan", "f"),
     *_rows("cached", "flax.linen.jit", "target"),
     *_rows("cached", "equinox.filter_jit equinox.filter_pmap"),
-    *_rows("cached", "haiku.jit"),
     *_rows("cached", "jax.numpy.frompyfunc", "func"),
 )
 

@@ -20,6 +20,7 @@ class Policy:
         since: oldest supported release that has it.
         until: first release without it, or None.
         varargs: whether the factory takes names as separate positional arguments.
+        refuses_list: whether a list given to a varargs factory raises; a tuple of names never does.
         keyword_only: whether every argument must be given by keyword.
         positional: parameter names that may be positional, in order.
         keywords: keyword-only parameter names.
@@ -34,6 +35,7 @@ class Policy:
     since: str = "0.4.30"
     until: str | None = None
     varargs: bool = False
+    refuses_list: bool = False
     keyword_only: bool = False
     positional: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
@@ -52,8 +54,9 @@ _ROWS = (
     Policy("checkpoint_dots", "policy", same_as="dots_saveable"),
     Policy("dots_with_no_batch_dims_saveable", "policy"),
     Policy("checkpoint_dots_with_no_batch_dims", "policy", same_as="dots_with_no_batch_dims_saveable"),
-    Policy("save_only_these_names", "factory", varargs=True),
-    Policy("save_any_names_but_these", "factory", varargs=True),
+    Policy("save_only_these_names", "factory", varargs=True, refuses_list=True),
+    Policy("save_any_names_but_these", "factory", varargs=True, refuses_list=True),
+    # Ignores its arguments and saves everything.
     Policy("save_anything_except_these_names", "factory", varargs=True),
     Policy("save_from_both_policies", "factory", positional=("policy_1", "policy_2")),
     Policy("offload_dot_with_no_batch_dims", "factory", positional=_OFFLOAD_ENDS),

@@ -26,7 +26,9 @@ class Wrapper:
         target: parameter name of the wrapped callable.
         positional: number of positional parameters, the wrapped callable included.
         takes: what may be wrapped.
-        keeps_trace: whether a second wrapper of the same function object replays the first trace.
+        trace_key: what a kept trace is found again by. "function": the function object, so that a second
+            wrapper of it replays the first trace; "wrapper": the object the wrapper call returned, so
+            that only calls of that one share a trace; None: every call traces.
         counts_self: whether `static_argnums` counts the module (`self`, or the first parameter of a
             function over a module) as 0.
         keyword_only_form: whether `W(policy=...)` without a callable returns a decorator.
@@ -42,12 +44,17 @@ class Wrapper:
     target: str = "fun"
     positional: int = 1
     takes: Literal["function", "class", "both"] = "function"
-    keeps_trace: bool = False
+    trace_key: Literal["function", "wrapper"] | None = None
     counts_self: bool = False
     keyword_only_form: bool = False
     has_static: bool = True
     negative_static: bool = True
     integer_static: bool = True
+
+    @property
+    def keeps_trace(self) -> bool:
+        """Whether two calls of one wrapped function share a trace."""
+        return self.trace_key is not None
 
 
 def _names(words: str) -> frozenset[str]:
@@ -66,7 +73,7 @@ _ROWS = (
         spellings=_names("jax.checkpoint jax.ad_checkpoint.checkpoint jax._src.ad_checkpoint.checkpoint"),
         framework="jax",
         accepts=_JAX_KEYWORDS | {"static_argnames"},
-        keeps_trace=True,
+        trace_key="function",
     ),
     Wrapper(
         # A separate function since 0.8.2: it never got `static_argnames`.
@@ -74,7 +81,7 @@ _ROWS = (
         spellings=_names("jax.remat jax.ad_checkpoint.remat jax._src.ad_checkpoint.remat"),
         framework="jax",
         accepts=_JAX_KEYWORDS,
-        keeps_trace=True,
+        trace_key="function",
     ),
     Wrapper(
         qualname="flax.linen.remat",
@@ -134,12 +141,13 @@ _ROWS = (
         integer_static=False,
     ),
     Wrapper(
+        # Puts an object of its own around the function, and JAX keys the trace by that object.
         qualname="flax.nnx.remat",
         spellings=_names("flax.nnx.remat flax.nnx.transforms.autodiff.remat flax.experimental.nnx.remat"),
         framework="nnx",
         accepts=_NNX_KEYWORDS,
         target="f",
-        keeps_trace=True,
+        trace_key="wrapper",
         counts_self=True,
         keyword_only_form=True,
     ),
@@ -149,7 +157,7 @@ _ROWS = (
         framework="nnx",
         accepts=_NNX_KEYWORDS,
         target="f",
-        keeps_trace=True,
+        trace_key="wrapper",
         counts_self=True,
         keyword_only_form=True,
     ),
@@ -184,7 +192,7 @@ _ROWS = (
         spellings=_names("trax.fastmath.remat trax.fastmath.ops.remat"),
         framework="trax",
         accepts=_JAX_KEYWORDS,
-        keeps_trace=True,
+        trace_key="function",
     ),
     Wrapper(
         qualname="flaxformer.components.transforms.remat",
@@ -207,8 +215,12 @@ CANONICAL: Mapping[str, str] = MappingProxyType(
 )
 """From every importable dotted spelling to the canonical one; look-alikes of other libraries are absent."""
 
-SPELLING_WORDS: tuple[str, ...] = ("checkpoint", "remat")
-"""A file without one of these words spells no wrapper: each spelling's last part contains one."""
+_LAST_PARTS = {spelling.rpartition(".")[2] for spelling in CANONICAL}
+
+SPELLING_WORDS: tuple[str, ...] = tuple(
+    sorted(word for word in _LAST_PARTS if not any(other in word for other in _LAST_PARTS - {word}))
+)
+"""A file without one of these words spells no wrapper."""
 
 FRAMEWORK_WORDS: tuple[str, ...] = tuple(sorted({spelling.partition(".")[0] for spelling in CANONICAL}))
 """Top-level packages that export a wrapper; code that imports none of them reaches one only through its project."""

@@ -18,7 +18,9 @@ def changes(source: SourceText, edits: Sequence[Edit], frame: Frame) -> Iterator
     for hunk in _hunks(edits):
         yield frame.bar()
         first = max(1, hunk[0].span.start.row - _CONTEXT)
-        last = min(len(source.line_starts), max(edit.span.end.row for edit in hunk) + _CONTEXT)
+        reached = max(edit.span.end.row for edit in hunk)
+        end = len(source.line_starts) - source.text.endswith(("\n", "\r"))
+        last = max(reached, min(reached + _CONTEXT, end))
         before = [source.line(row) for row in range(first, last + 1)]
         after = _applied(before, first, hunk)
         yield from _rows(before, after, first + shift, hunk[0].span.start.column - 1, frame)

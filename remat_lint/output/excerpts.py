@@ -78,7 +78,7 @@ def excerpt(source: SourceText, span: Span, frame: Frame, mark: Mark, *, context
     first, last = span.start.row, span.end.row
     indent = "  " if last > first else ""  # beside the bar of a tall span
     yield frame.bar()
-    yield from _context(source, range(max(1, first - context), first), frame, indent)
+    yield from _context(source, range(max(1, first - context), first), frame, indent, above=True)
     if first == last:
         shown = show_line(source.line(first), span.start.column - 1, span.end.column - 1)
         yield frame.bar(first, shown.text)
@@ -87,16 +87,15 @@ def excerpt(source: SourceText, span: Span, frame: Frame, mark: Mark, *, context
     else:
         yield from _tall(source, span, frame, mark)
     below = range(last + 1, min(last + context, len(source.line_starts)) + 1)
-    yield from _context(source, below, frame, indent)
+    yield from _context(source, below, frame, indent, above=False)
 
 
-def _context(source: SourceText, rows: range, frame: Frame, indent: str) -> Iterator[str]:
-    """Lines beside the span, without blank ones at either end."""
+def _context(source: SourceText, rows: range, frame: Frame, indent: str, *, above: bool) -> Iterator[str]:
+    """Lines beside the span, without blank ones at the outer edge."""
     shown = [(row, show_line(source.line(row), 0, 0).text) for row in rows]
-    while shown and not shown[0][1]:
-        del shown[0]
-    while shown and not shown[-1][1]:
-        del shown[-1]
+    outer = 0 if above else -1
+    while shown and not shown[outer][1]:
+        del shown[outer]
     for row, text in shown:
         yield frame.bar(row, indent + text if text else "")
 

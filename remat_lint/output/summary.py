@@ -47,7 +47,8 @@ def _fixes(findings: Sequence[Finding], view: View) -> str:
     ready = sum(view.is_applicable(finding) for finding in findings)
     grades = [finding.fix.applicability for finding in findings if finding.fix]
     unsafe = 0 if view.unsafe_fixes else grades.count(Applicability.UNSAFE)
-    parts = [f"{ready} fixable with --fix"] if ready else []
+    flags = "--fix --unsafe-fixes" if view.unsafe_fixes else "--fix"
+    parts = [f"{ready} fixable with {flags}"] if ready else []
     if unsafe:
         parts.append(f"{unsafe} {'more ' if ready else 'fixable '}with --fix --unsafe-fixes")
     return ", ".join(parts)

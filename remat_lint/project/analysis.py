@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.flow import lookup_receiver
@@ -12,26 +14,37 @@ from remat_lint.project.modules import Module
 from remat_lint.project.resolver import Resolver
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.values import (
+    Access,
     External,
     FunctionRef,
     Instance,
+    ModuleRef,
     Moment,
     Partial,
+    Step,
     Transformed,
     Value,
     Wrapped,
     WrapSite,
 )
 
+if TYPE_CHECKING:
+    from remat_lint.project.staleness import Staleness
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SiteCall:
-    """A call of what a site returned; `cached` if a `jit` around it keeps a trace of its own."""
+    """A call of what a site returned.
+
+    `cached` tells that a `jit` or a scan around it keeps a trace of its own, `made` which call of a factory made
+    the wrapped function.
+    """
 
     site: WrapSite
     event: Event
     call: n.Call
     cached: bool = False
+    made: Event | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +64,13 @@ class Analysis(Resolver):
         self._surveyed: dict[Module, tuple[WrapSite, ...]] = {}
         self._site_calls: dict[WrapSite, list[SiteCall]] = {}
         self._activations: dict[Scope, list[Activation]] = {}
+
+    @functools.cached_property
+    def staleness(self) -> Staleness:
+        """What goes stale between calls."""
+        from remat_lint.project.staleness import Staleness  # noqa: PLC0415 - it asks this class in turn
+
+        return Staleness(self)
 
     def wrap_sites(self, module: Module) -> tuple[WrapSite, ...]:
         """Return the sites that stand in a module, or are reached through a factory called in it, by place."""
@@ -94,7 +114,7 @@ class Analysis(Resolver):
     def _note_call(self, callee: Value, event: Event, call: n.Call, *, cached: bool) -> None:
         match callee:
             case Wrapped():
-                self._site_calls.setdefault(callee.site, []).append(SiteCall(callee.site, event, call, cached))
+                self._site_calls.setdefault(callee.site, []).append(SiteCall(callee.site, event, call, cached, callee.made))
                 for body in callee.site.functions:
                     self._note_activation(body, event, cached=cached)
             case FunctionRef():
@@ -111,6 +131,40 @@ class Analysis(Resolver):
 
     def _note_activation(self, function: FunctionRef, event: Event, *, cached: bool) -> None:
         self._activations.setdefault(function.scope, []).append(Activation(function, event, cached))
+
+    def access(self, node: n.Expression, scope: Scope) -> Access | None:
+        """Return the way that a chain of attributes and items spells; None for other expressions and for imports."""
+        steps: list[Step] = []
+        while isinstance(node, n.Attribute | n.Subscript):
+            if isinstance(node, n.Attribute):
+                steps.append((".", node.attr))
+            else:
+                value = node.index.value if isinstance(node.index, n.Constant) else None
+                steps.append(("[]", value if isinstance(value, str | int) else None))
+            node = node.value
+        if not isinstance(node, n.Name):
+            return None
+        steps.reverse()
+        return self._root(node.id, tuple(steps), scope)
+
+    def _root(self, name: str, steps: tuple[Step, ...], scope: Scope) -> Access | None:
+        found = scope.find(name)
+        if found is None or found.kind == "module":
+            found = scope.root
+            events = found.module.lookup(name)
+        else:
+            events = found.bindings[name]
+        if not events:
+            return None
+        if all(isinstance(event.value, n.Import) for event in events):
+            for value in self.bound(events[-1], None):
+                if isinstance(value, ModuleRef) and steps and steps[0][0] == ".":
+                    return Access(value.scope, str(steps[0][1]), steps[1:])
+            return None
+        cls = found.owner_class
+        if cls is not None and found.parameters()[0].name == name and self.method_kind(found) == "method":
+            return Access(cls, "", steps)
+        return Access(found, name, steps)
 
     def site_calls(self, site: WrapSite) -> tuple[SiteCall, ...]:
         """Return the visible calls of what a site returned, in the modules surveyed so far."""

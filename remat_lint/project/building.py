@@ -72,6 +72,8 @@ class Builder:
 
     def _evaluate(self, node: n.Evaluate, around: _Around) -> None:
         self._expression(node.value, around)
+        if isinstance(node.value, n.Call):
+            self.happened[node.value.at].bare = True
 
     def _bind_statement(self, node: n.Bind, around: _Around) -> None:
         if node.value is not None:

@@ -266,14 +266,15 @@ class WrapSite:
 
     @property
     def functions(self) -> tuple[FunctionRef, ...]:
-        """The functions of the project that run inside; a class stands for nothing here."""
+        """The function objects of the project that run inside; a partial is an object of its own."""
         found = []
         for body in self.bodies:
             inner = body
             while isinstance(inner, Partial):
                 inner = inner.target
             if isinstance(inner, FunctionRef):
-                found.append(inner)
+                made = body.moment.event if isinstance(body, Partial) else inner.made
+                found.append(FunctionRef(inner.scope, made, inner.receiver, inner.env))
         return tuple(found)
 
     @property

@@ -16,16 +16,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
-import numpy as np
-
 from . import inputs
-from .comparison import compare_leaves, compare_shapes, require_finite, require_repeatable
+from .comparison import (
+    compare_form,
+    compare_leaves,
+    measure_drift,
+    require_finite,
+    require_repeatable,
+    require_substance,
+)
+from .jaxprs import applies_remat
 from .modules import Target, find_target, load_fresh
 from .outcomes import Evidence, Mismatch, NotVerified
 from .plain import UnsupportedJax, count_applied, no_remat
-from .tolerance import RULE, Widening, is_inexact
-from .trees import Observation, is_array, observe
+from .tolerance import RULE, Widening
+from .trees import Observation, observe
 
 Arguments = tuple[Sequence[Any], Mapping[str, Any]]
 observers: list[Callable[[Evidence], None]] = []
@@ -40,6 +45,9 @@ class _Raised:
     def __str__(self) -> str:
         text = str(self.error).strip().splitlines()
         return f"{type(self.error).__name__}: {text[0]}" if text else type(self.error).__name__
+
+
+_Runs = Sequence[Observation | _Raised]
 
 
 @dataclass(frozen=True)
@@ -67,27 +75,186 @@ class _Subject:
         return built_args, built_kwargs
 
     def run(
-        self, *, plain: bool, compiled: bool = False, change: Callable[[Any], Any] | None = None, twice: bool = False
+        self,
+        *,
+        plain: bool,
+        compiled: bool = False,
+        change: Callable[[Any], Any] | None = None,
+        twice: bool = False,
     ) -> list[Observation | _Raised]:
         """Runs one side: loads it, calls it once or twice, and keeps what came out or was raised."""
         runs: list[Observation | _Raised] = []
         try:
             with no_remat() if plain else nullcontext(), self.open() as (function, arguments):
                 given = arguments if change is None else change(arguments)
-                for values in (given, inputs.vary(given)) if twice else (given,):
-                    runs.append(observe(function, *values, compiled=compiled))
+                runs.append(observe(function, *given, compiled=compiled))
+                if twice:
+                    runs.append(observe(function, *inputs.vary(given), compiled=compiled))
         except UnsupportedJax:
             raise
-        except Exception as error:  # the user's program may raise anything, and that is a result
+        except Exception as error:  # noqa: BLE001 - the user's program may raise anything, and that is a result
             runs.append(_Raised(error))
         return runs
 
+    def applies_remat(self) -> bool:
+        """Whether a checkpoint stands in the program, for a function whose traces were made by earlier calls."""
+        if self.function is None:
+            return False
+        try:
+            args, kwargs = self._arguments(None)
+            return applies_remat(self.function, args, kwargs)
+        except TypeError:
+            return False
 
-def _holds_remat(jaxpr: Any) -> bool:
-    for equation in jaxpr.eqns:
-        if equation.primitive.name in ("checkpoint", "remat", "remat2") or "Remat" in str(equation.params.get("_prim")):
-            return True
-        inner = [part for value in equation.params.values() for part in (value if isinstance(value, tuple) else (value,))]
-        if any(_holds_remat(getattr(part, "jaxpr", part)) for part in inner if hasattr(getattr(part, "jaxpr", part), "eqns")):
-            return True
-    return False
+
+class _Check:
+    """One comparison of both sides, stage by stage."""
+
+    def __init__(self, subject: _Subject, evidence: Evidence, widening: Widening | None) -> None:
+        self._subject, self._evidence, self._widening = subject, evidence, widening
+
+    def run(self) -> None:
+        """Judges all stages.
+
+        Raises:
+            Mismatch: at the first stage and leaf that differs.
+            NotVerified: if no verdict is possible.
+        """
+        first = self._run_eager()
+        self._run_compiled()
+        if any(str(leaf.dtype) in ("float16", "bfloat16") for leaf in first.gradients.values()):
+            self._run_widened()
+
+    def _run_eager(self) -> Observation:
+        plain = self._subject.run(plain=True, twice=True)
+        first = plain[0]
+        if isinstance(first, _Raised):
+            raise NotVerified(
+                f"[eager] the plain side raised {first}: the example inputs do not fit, or the program fails "
+                "without checkpoints too"
+            ) from first.error
+        before = count_applied()
+        other = self._subject.run(plain=False, twice=True)
+        self._evidence.applied = count_applied() - before
+        if not self._evidence.applied and not self._subject.applies_remat():
+            raise NotVerified("no checkpoint was applied during the run, so both sides are the same program")
+        again = self._subject.run(plain=True, twice=True)
+        compiled = self._subject.run(plain=True, compiled=True)[0]
+        drift = measure_drift(first, compiled) if isinstance(compiled, Observation) else {}
+        self._evidence.gradients = len(first.gradients)
+        self._judge("eager", first, other[0], again[0], drift)
+        require_substance(first)
+        if not first.gradients:
+            self._evidence.notes.append("no gradients: no argument is an array of floats")
+        self._judge_second(plain[1:], other[1:], again[1:], drift)
+        return first
+
+    def _judge_second(self, plain: _Runs, other: _Runs, again: _Runs, drift: Mapping[str, float]) -> None:
+        """Judges the second call, where the plain side can make one."""
+        stage = "eager, second call"
+        if not plain or isinstance(plain[0], _Raised):
+            why = plain[0] if plain else "it was not reached"
+            self._evidence.notes.append(f"[{stage}] left out, the plain side raised {why}")
+            return
+        if not again or not other:
+            return
+        try:
+            self._judge(stage, plain[0], other[0], again[0], drift)
+        except NotVerified as reason:
+            self._evidence.notes.append(f"{reason}; this stage was left out")
+
+    def _run_compiled(self) -> None:
+        plain, again = (self._subject.run(plain=True, compiled=True)[0] for _ in range(2))
+        if isinstance(plain, _Raised):
+            self._evidence.notes.append(f"[jit] left out, the plain side raised {plain}")
+            return
+        other = self._subject.run(plain=False, compiled=True)[0]
+        self._judge("jit", plain, other, again, {})
+
+    def _run_widened(self) -> None:
+        """Runs 16-bit inputs as float32 too, where an error of one percent is not hidden by rounding."""
+        plain, again = (
+            self._subject.run(plain=True, compiled=True, change=inputs.widen)[0] for _ in range(2)
+        )
+        if isinstance(plain, _Raised):
+            self._evidence.notes.append(f"[jit, float32] left out, the plain side raised {plain}")
+            return
+        other = self._subject.run(plain=False, compiled=True, change=inputs.widen)[0]
+        self._judge("jit, float32", plain, other, again, {})
+
+    def _judge(
+        self,
+        stage: str,
+        plain: Observation,
+        other: Observation | _Raised,
+        again: Observation | _Raised,
+        drift: Mapping[str, float],
+    ) -> None:
+        if isinstance(other, _Raised):
+            raise Mismatch(
+                f"[{stage}] the checkpointed side raised {other}; the plain side returned"
+            ) from other.error
+        if isinstance(again, _Raised):
+            raise NotVerified(f"[{stage}] the plain side ran once and then raised {again}") from again.error
+        require_finite(stage, plain)
+        require_repeatable(stage, plain, again)
+        compare_form(stage, plain, other)
+        errors = compare_leaves(plain, other, drift, self._widening)
+        self._evidence.stages[stage] = errors
+        failed = [error for error in errors if not error.passed]
+        if failed:
+            raise Mismatch(f"[{stage}] {failed[0].describe()}; {len(failed)} of {len(errors)} leaves differ")
+
+
+def check_equivalence(
+    target: str | Callable[..., Any],
+    args: Sequence[Any] | Callable[[Any], Sequence[Any]] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tol: float | None = None,
+    why: str = "",
+) -> Evidence:
+    """Checks that a function computes the same outputs and gradients with its checkpoints as without them.
+
+    Args:
+        target: `path/to/file.py:owner`, relative to the test's folder or one above it, or `pkg.mod:owner`. Each side
+            loads the module, and the modules of its project, anew. A function object is taken as it is, with the
+            state that earlier calls left.
+        args: positional arguments: values, or descriptions made by `array` and `key`; or a function that is given
+            the freshly loaded module and returns them.
+        kwargs: keyword arguments, of the same kind.
+        tol: a relative limit in place of 16 eps; needs `why`.
+        why: the reason for `tol`, which stands in the report.
+
+    Returns:
+        What was compared, with errors and limits.
+
+    Raises:
+        Mismatch: the sides differ; the message names stage, leaf, error, limit and where the limit comes from.
+        NotVerified: no verdict is possible; test runners show a skip.
+        LookupError: the target cannot be found.
+        ValueError: `tol` without `why`.
+        UnsupportedJax: checkpoints cannot be switched off in the installed JAX.
+    """
+    if tol is not None and not why:
+        raise ValueError("a wider tolerance needs its reason: check_equivalence(..., tol=..., why='...')")
+    widening = Widening(tol, why) if tol is not None else None
+    if isinstance(target, str):
+        start = Path(sys._getframe(1).f_code.co_filename).parent  # noqa: SLF001 - the folder of the calling test
+        subject = _Subject(find_target(target, start), None, args, kwargs or {})
+        evidence = Evidence(target, tolerance=RULE)
+    else:
+        subject = _Subject(None, target, args, kwargs or {})
+        evidence = Evidence(getattr(target, "__qualname__", repr(target)), tolerance=RULE)
+    try:
+        _Check(subject, evidence, widening).run()
+    except (Mismatch, NotVerified) as outcome:
+        evidence.verdict = "mismatch" if isinstance(outcome, Mismatch) else "not verified"
+        evidence.reason = str(outcome)
+        raise
+    else:
+        evidence.verdict = "verified"
+        return evidence
+    finally:
+        for observer in observers:
+            observer(evidence)

@@ -84,7 +84,9 @@ def find_target(text: str, start: Path) -> Target:
     """
     place, colon, owner = text.rpartition(":")
     if not colon or not place or not owner:
-        raise LookupError(f"{text!r} names no function: write 'path/to/file.py:function' or 'package.module:function'")
+        raise LookupError(
+            f"{text!r} names no function: write 'path/to/file.py:function' or 'package.module:function'"
+        )
     if place.endswith(".py"):
         for folder in _parents(start.resolve()):
             if (folder / place).is_file():

@@ -32,6 +32,12 @@ class LeafError:
         """Whether the error stays within its limit; a NaN does not."""
         return self.error <= self.limit
 
+    def describe(self) -> str:
+        """Error, limit and origin of the limit in one line."""
+        if self.origin.endswith("exact"):
+            return f"{self.name}: {self.error:.0f} elements differ ({self.origin})"
+        return f"{self.name}: relative L2 {self.error:.1e} > {self.limit:.1e} ({self.origin})"
+
 
 @dataclass
 class Evidence:
@@ -62,7 +68,7 @@ class Evidence:
         return asdict(self)
 
 
-class Mismatch(AssertionError):
+class Mismatch(AssertionError):  # noqa: N818 - reads as the outcome it is
     """The checkpointed side computes something else than the plain side."""
 
 

@@ -21,7 +21,7 @@ _HOOKED_MODULE = "jax._src.ad_checkpoint"
 _TRACE, _PRIMITIVE, _SECOND_IMPLEMENTATION = "_trace_to_jaxpr", "remat_p", "remat3"
 
 
-class UnsupportedJax(RuntimeError):
+class UnsupportedJax(RuntimeError):  # noqa: N818 - reads as the outcome it is
     """The installed JAX lacks a hook that the comparison rests on, or the hook does not do its work."""
 
     def __init__(self, what: str) -> None:
@@ -54,13 +54,13 @@ class _Switch:
     def __init__(self) -> None:
         try:
             self._module: Any = importlib.import_module(_HOOKED_MODULE)
-            self._make_context: Any = jax.make_user_context
+            make_context: Any = jax.make_user_context
         except (ImportError, AttributeError) as error:
             raise UnsupportedJax(str(error)) from error
         for name in (_TRACE, _PRIMITIVE):
             if not hasattr(self._module, name):
                 raise UnsupportedJax(f"{_HOOKED_MODULE} has no {name}")
-        self.off: Any = self._make_context(default_value=False)
+        self.off: Any = make_context(default_value=False)
         self.applied = 0
 
     def install(self) -> None:
@@ -143,7 +143,7 @@ def _tested_switch() -> _Switch:
     kept = float(wrapped(1.0))
     if _INSTALLED.applied == before:
         raise UnsupportedJax("an applied checkpoint goes unnoticed")
-    with _INSTALLED.off(True):
+    with _INSTALLED.off(True):  # noqa: FBT003 - the signature is that of JAX
         first, captured[0] = float(wrapped(1.0)), 2.0
         second = float(wrapped(1.0))
     if (kept, first, second) != (1.0, 1.0, 2.0) or seen[1:] != [float, float]:
@@ -161,7 +161,7 @@ def no_remat() -> Iterator[None]:
     Raises:
         UnsupportedJax: if the installed JAX lacks the hooks or they do not work; nothing is verified then.
     """
-    with _tested_switch().off(True):
+    with _tested_switch().off(True):  # noqa: FBT003 - the signature is that of JAX
         yield
 
 

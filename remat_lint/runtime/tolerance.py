@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -61,7 +62,7 @@ def relative_difference(plain: np.ndarray, other: np.ndarray) -> float:
     return difference / scale if scale else math.inf
 
 
-def judge(
+def judge(  # noqa: PLR0913 - what a limit depends on
     name: str,
     plain: np.ndarray,
     other: np.ndarray,
@@ -84,7 +85,8 @@ def judge(
     if not is_inexact(plain):
         unequal = int(np.sum(plain != other))
         return LeafError(name, shape, dtype, float(unequal), 0.0, f"{dtype}, exact")
-    eps = float(jnp.finfo(plain.dtype).eps)
+    finfo: Any = jnp.finfo  # untyped in jax
+    eps = float(finfo(plain.dtype).eps)
     limit, origin = EPS_ALLOWED * eps, f"{dtype}, {EPS_ALLOWED} eps"
     cap = max(limit, min(_EAGER_EPS_CAP * eps, _EAGER_ABSOLUTE_CAP))
     if min(4 * eager_against_jit, cap) > limit:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -42,8 +42,8 @@ def is_differentiable(leaf: Any) -> bool:
     return is_array(leaf) and bool(jnp.issubdtype(leaf.dtype, jnp.inexact))
 
 
-def _is_key(leaf: Any) -> bool:
-    return is_array(leaf) and bool(jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key))
+def _is_key(leaf: Any) -> TypeGuard[jax.Array]:
+    return is_array(leaf) and bool(jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key))
 
 
 @dataclass
@@ -108,7 +108,7 @@ def observe(
     def run(differentiable: list[Any], carried: list[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         def call(inputs: list[Any]) -> tuple[list[Any], list[Any]]:
             filled = list(leaves)
-            for at, leaf in zip([*moving, *fixed], [*inputs, *carried]):
+            for at, leaf in zip([*moving, *fixed], [*inputs, *carried], strict=True):
                 filled[at] = leaf
             call_args, call_kwargs = jax.tree_util.tree_unflatten(tree, filled)
             return outline.split(function(*call_args, **call_kwargs))
@@ -122,6 +122,7 @@ def observe(
 
     started = jax.jit(run) if compiled else run
     values, others, gradients = started([leaves[at] for at in moving], [leaves[at] for at in fixed])
-    outputs = dict(zip([*outline.value_names, *outline.carried_names], map(np.asarray, [*values, *others])))
-    by_argument = dict(zip([names[at] for at in moving], map(np.asarray, gradients)))
+    output_names = [*outline.value_names, *outline.carried_names]
+    outputs = dict(zip(output_names, map(np.asarray, [*values, *others]), strict=True))
+    by_argument = dict(zip([names[at] for at in moving], map(np.asarray, gradients), strict=True))
     return Observation(outline.structure, outputs, by_argument, outline.others)

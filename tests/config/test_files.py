@@ -9,7 +9,6 @@ from remat_lint.config import DEFAULT_EXCLUDE, Overrides, find_config, find_root
 from remat_lint.errors import ConfigError
 
 
-
 class Rule(NamedTuple):
     code: str
     name: str
@@ -85,7 +84,9 @@ def test_select_of_the_command_line_replaces_the_file_and_ignore_is_added_to_it(
 
 
 def test_exclude_replaces_the_defaults_and_extend_exclude_adds_to_them(tmp_path):
-    file = write(tmp_path / "remat-lint.toml", 'exclude = ["a"]\nextend-exclude = ["b"]\nrespect-gitignore = false\n')
+    file = write(
+        tmp_path / "remat-lint.toml", 'exclude = ["a"]\nextend-exclude = ["b"]\nrespect-gitignore = false\n'
+    )
     settings = load([tmp_path], RULES)
     write(file, 'extend-exclude = ["b"]\n')
 
@@ -111,15 +112,27 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path):
     ("text", "said"),
     [
         ('\nselct = ["RML1"]\n', ":2: unknown key 'selct' in remat-lint.toml; did you mean 'select'?"),
-        ("extend_exclude = []\n", ":1: unknown key 'extend_exclude' in remat-lint.toml; did you mean 'extend-exclude'?"),
+        (
+            "extend_exclude = []\n",
+            ":1: unknown key 'extend_exclude' in remat-lint.toml; did you mean 'extend-exclude'?",
+        ),
         ("zzz = 1\n", ":1: unknown key 'zzz' in remat-lint.toml; the keys are select, ignore, exclude,"),
         ('select = "RML1"\n', ":1: 'select' must be a list of strings such as [\"RML101\"], not a string"),
-        ("ignore = [1]\n", ":1: 'ignore' must be a list of strings such as [\"RML601\"], not a list that holds an integer"),
+        (
+            "ignore = [1]\n",
+            ":1: 'ignore' must be a list of strings such as [\"RML601\"], not a list that holds an integer",
+        ),
         ('respect-gitignore = "no"\n', ":1: 'respect-gitignore' must be true or false, not a string"),
         ('ignore = [\n  "RML1",\n', ":3: is not valid TOML: "),
         ("a = 1\nb = = 2\n", ":2: is not valid TOML: invalid value"),
-        ('select = ["stale-captur"]\n', ":1: unknown selector 'stale-captur' in \"select\"; did you mean 'stale-capture'?"),
-        ("[tool.remat-lint]\nselect = []\n", ":1: here the keys stand at the top level; leave out [tool.remat-lint]"),
+        (
+            'select = ["stale-captur"]\n',
+            ":1: unknown selector 'stale-captur' in \"select\"; did you mean 'stale-capture'?",
+        ),
+        (
+            "[tool.remat-lint]\nselect = []\n",
+            ":1: here the keys stand at the top level; leave out [tool.remat-lint]",
+        ),
     ],
 )
 def test_a_mistake_in_our_own_file_names_the_line_and_the_way_out(tmp_path, text, said):
@@ -129,7 +142,10 @@ def test_a_mistake_in_our_own_file_names_the_line_and_the_way_out(tmp_path, text
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[tool.ruff]\nselct = 1\n\n[tool.remat-lint]\nselct = []\n", ":5: unknown key 'selct' in [tool.remat-lint]"),
+        (
+            "[tool.ruff]\nselct = 1\n\n[tool.remat-lint]\nselct = []\n",
+            ":5: unknown key 'selct' in [tool.remat-lint]",
+        ),
         ("[tool]\nremat-lint = { selct = [] }\n", ":2: unknown key 'selct'"),
         ("tool.remat-lint.selct = []\n", ":1: unknown key 'selct'"),
         ("[tool.remat-lint.selct]\na = 1\n", ":1: unknown key 'selct'"),

@@ -159,7 +159,10 @@ def test_scopes_are_not_asked_for_in_a_file_without_suppressions():
 
     text = "a = 1  # an ordinary comment, noqa\n"
     assert read(text).entries == ()
-    assert Suppressions.from_comments(find_comments(text), SourceText(Path("a.py"), text), scopes()).entries == ()
+    assert (
+        Suppressions.from_comments(find_comments(text), SourceText(Path("a.py"), text), scopes()).entries
+        == ()
+    )
 
 
 def test_a_hostile_comment_is_read_in_linear_time():

@@ -1,0 +1,167 @@
+"""The command line: arguments in, exit code out. Each command is a module of `remat_lint.commands`.
+
+Exit codes: 0 nothing found, 1 something found, 2 the command line, a configuration file, a path or a rule is
+broken, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+from remat_lint import __version__
+from remat_lint.commands.console import Console
+from remat_lint.errors import RematLintError
+from remat_lint.output import FORMATS
+
+INTERRUPTED = 130
+USAGE = 2
+
+_SELECTORS = (
+    "codes (RML101), prefixes (RML1), names (stale-capture), categories (memory) or ALL, with commas between"
+)
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        command = self.prog if self.prog == "remat-lint" else f"{self.prog} --help"
+        self.exit(
+            USAGE,
+            f"remat-lint: error: {message}; see `{command if ' ' in command else command + ' --help'}`\n",
+        )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code.
+
+    Args:
+        argv: the arguments, `sys.argv[1:]` by default.
+    """
+    console = Console("auto")
+    try:
+        arguments = make_parser().parse_args(_with_command(list(sys.argv[1:] if argv is None else argv)))
+        console = Console(arguments.color)
+        command = import_module(f"remat_lint.commands.{arguments.command}")
+        code: int = command.run(arguments, console)
+        return console.finish(code)
+    except RematLintError as error:
+        console.error(str(error))
+        return console.finish(USAGE)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except SystemExit as leave:  # argparse: help, version, wrong arguments
+        return console.finish(leave.code if isinstance(leave.code, int) else USAGE)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = _Parser(
+        prog="remat-lint",
+        description="Finds misuse of jax.checkpoint / jax.remat, and proves that checkpointed code computes the same.",
+        epilog="Without a command, `check` is run: `remat-lint src` is `remat-lint check src`.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"remat-lint {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for add in (_add_check, _add_rule, _add_sites, _add_generate, _add_run):
+        command = add(commands)
+        command.add_argument(
+            "--color",
+            choices=("auto", "always", "never"),
+            default="auto",
+            help="colours (default: on a terminal)",
+        )
+        command.add_argument("-v", "--verbose", action="store_true", help="say what is done, on stderr")
+    return parser
+
+
+def _with_command(argv: list[str]) -> list[str]:
+    """Put `check` in front where no command is named."""
+    if argv and argv[0] in {"check", "rule", "sites", "generate", "run", "-h", "--help", "--version"}:
+        return argv
+    return ["check", *argv]
+
+
+_Commands = argparse._SubParsersAction  # noqa: SLF001 (the type has no public name)
+
+
+def _add(commands: _Commands[_Parser], name: str, text: str) -> _Parser:
+    return commands.add_parser(
+        name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False
+    )
+
+
+def _add_paths(command: _Parser) -> None:
+    command.add_argument(
+        "paths", metavar="PATH", nargs="*", default=["."], help="files and folders (default: .)"
+    )
+    command.add_argument(
+        "--config", metavar="FILE", help="configuration file to use instead of the nearest one"
+    )
+    command.add_argument("--isolated", action="store_true", help="use no configuration file")
+
+
+def _add_check(commands: _Commands[_Parser]) -> _Parser:
+    command = _add(commands, "check", "lint files and folders")
+    _add_paths(command)
+    add = command.add_argument
+    add("--select", metavar="WHAT", action="append", default=[], help=f"run these rules only: {_SELECTORS}")
+    add("--ignore", metavar="WHAT", action="append", default=[], help="leave these rules out")
+    add("--fix", action="store_true", help="apply safe fixes")
+    add("--unsafe-fixes", action="store_true", help="count fixes that may change the program as fixes too")
+    add(
+        "--diff",
+        action="store_true",
+        help="print what fixing would change, write nothing; exit 1 if anything would",
+    )
+    add("--stdin-filename", metavar="NAME", help="the name of the text on stdin, when PATH is `-`")
+    add("--output-format", choices=FORMATS, default="full", help="how findings are printed (default: full)")
+    add("--statistics", action="store_true", help="print how often each rule speaks instead of the findings")
+    add("--exit-zero", action="store_true", help="exit 0 whatever is found")
+    return command
+
+
+def _add_rule(commands: _Commands[_Parser]) -> _Parser:
+    command = _add(commands, "rule", "explain one rule, or list all of them")
+    command.add_argument(
+        "rule", metavar="CODE|NAME", nargs="?", help="the rule, such as RML101 or stale-capture"
+    )
+    command.add_argument("--all", action="store_true", help="every rule")
+    command.add_argument(
+        "--output-format", choices=("text", "json", "markdown"), default="text", help="default: text"
+    )
+    return command
+
+
+def _add_sites(commands: _Commands[_Parser]) -> _Parser:
+    command = _add(commands, "sites", "list the places where a function is checkpointed")
+    _add_paths(command)
+    command.add_argument(
+        "--why", metavar="PATH:LINE", help="say for one site what each rule found, or why nothing"
+    )
+    command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
+    return command
+
+
+def _add_generate(commands: _Commands[_Parser]) -> _Parser:
+    command = _add(commands, "generate", "write a test that a checkpointed function computes the same")
+    command.add_argument(
+        "target", metavar="PATH::NAME", help="the function, such as src/model.py::Model.loss"
+    )
+    command.add_argument("-o", "--output", metavar="DIR", help="folder for the test file (default: print it)")
+    return command
+
+
+def _add_run(commands: _Commands[_Parser]) -> _Parser:
+    command = _add(commands, "run", "run equivalence tests of checkpointed functions in your Python")
+    _add_paths(command)
+    add = command.add_argument
+    add("--python", metavar="P", help="the interpreter that has JAX and your packages (default: this one)")
+    add("--timeout", metavar="S", type=float, default=120.0, help="seconds for one function (default: 120)")
+    add("--output-format", choices=("text", "json"), default="text", help="default: text")
+    return command

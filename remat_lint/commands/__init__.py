@@ -1,0 +1,1 @@
+"""The commands, one a module with one function `run(arguments, console)` that returns the exit code."""

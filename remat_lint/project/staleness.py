@@ -1,0 +1,252 @@
+"""Finds calls of a checkpointed function that replay a trace made before something it reads was changed.
+
+`jax.checkpoint` keeps one trace per function object and key. So a pair of calls of one object with a write in
+between to something the object reads from outside makes the second call use the old value; a call in a loop is such
+a pair with itself if the write lies in the loop and the object is made outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from remat_lint.facts import nodes as n
+from remat_lint.project.analysis import Analysis, SiteCall
+from remat_lint.project.captures import Captures, Read
+from remat_lint.project.keys import differ, varies_with
+from remat_lint.project.scopes import Event, LoopNode, Scope, exclusive
+from remat_lint.project.timeline import Occurrence, occurrences
+from remat_lint.project.values import FunctionRef, WrapSite
+from remat_lint.project.writes import Write, Writes, varies
+
+_MAKERS = frozenset({"__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__", "setup", "build"})
+_FROZEN = frozenset({"flax.linen.Module", "equinox.Module", "haiku.Module", "typing.NamedTuple"})
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """One stale read.
+
+    Attributes:
+        function: the function object whose trace is kept.
+        read: what it reads from outside.
+        write: the change that later calls do not see.
+        first: the call that makes the trace.
+        second: the call that replays it, as its frame sees it; the same as `first` in a loop.
+        call: the call of the site's result behind `second`.
+        loop: the loop that repeats the call, if it is one.
+        certain: whether write and calls lie in one frame, so that their order is seen.
+    """
+
+    function: FunctionRef
+    read: Read
+    write: Write
+    first: Occurrence
+    second: Occurrence
+    call: SiteCall
+    loop: LoopNode | None
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A traced call of one function object as a frame sees it."""
+
+    call: SiteCall
+    at: Occurrence
+
+
+class Staleness:
+    """Answers for the function objects of one project."""
+
+    def __init__(self, project: Analysis) -> None:
+        self.project = project
+        self.captures = Captures(project)
+        self.writes = Writes(project)
+
+    def of(self, site: WrapSite) -> Iterator[Stale | str]:
+        """Yield what goes stale in calls of a site, or sentences that say why nothing does."""
+        if not site.wrapper.keeps_trace:
+            yield f"{site.wrapper.qualname} traces anew at each call"
+            return
+        if not site.functions:
+            yield "the wrapped function is not known"
+        for function in site.functions:
+            yield from self._of_function(site, function)
+
+    def _of_function(self, site: WrapSite, function: FunctionRef) -> Iterator[Stale | str]:
+        calls = [call for call in self._calls(function) if not call.cached]
+        reads = [read for read in self.captures.reads(function) if self._written(read, function)]
+        mine = [call for call in calls if call.site is site]
+        if not calls:
+            yield "no call of the wrapped function is seen"
+        elif not reads:
+            yield "nothing that the function reads from outside is seen to change"
+        for made in {id(call.made): call.made for call in mine}.values():
+            uses = [call for call in calls if call.made is made]
+            born = made or function.made
+            for read in reads:
+                found = self._find(site, function, read, uses, born)
+                if found is not None:
+                    yield found
+
+    def _calls(self, function: FunctionRef) -> list[SiteCall]:
+        """Return every traced call of a function object, whichever wrapper it goes through."""
+        found = []
+        for other in list(self.project.sites.values()):
+            if other.wrapper.keeps_trace:
+                same = [f for f in other.functions if f.scope is function.scope and f.made is function.made]
+                found += self.project.site_calls(other) if same else ()
+        return sorted(found, key=lambda call: call.event.order)
+
+    def _written(self, read: Read, function: FunctionRef) -> bool:
+        return any(not _inside(write.event.frame, function.scope) for write in self.writes.to(read.access))
+
+    def _find(
+        self, site: WrapSite, function: FunctionRef, read: Read, calls: list[SiteCall], born: Event | None
+    ) -> Stale | None:
+        bound = born.frame if born is not None else None
+        uses: dict[Scope, list[_Use]] = {}
+        for call in calls:
+            for seen in occurrences(call.event, bound, self.project):
+                uses.setdefault(seen.frame, []).append(_Use(call, seen))
+        writes: list[tuple[Write, Occurrence]] = []
+        for write in self.writes.to(read.access):
+            if not _inside(write.event.frame, function.scope):
+                limit = write.access.scope if write.access.name else None
+                writes += ((write, seen) for seen in occurrences(write.event, limit and limit.frame, self.project))
+        for frame, here in uses.items():
+            local = [(write, seen) for write, seen in writes if seen.frame is frame]
+            for finder in (self._in_loop, self._in_sequence):
+                found = finder(site, function, read, here, local, born)
+                if found is not None:
+                    return found
+        return self._elsewhere(site, function, read, uses, writes, born)
+
+    def _in_loop(  # noqa: PLR0913 - the parts of one story
+        self,
+        site: WrapSite,
+        function: FunctionRef,
+        read: Read,
+        uses: list[_Use],
+        writes: list[tuple[Write, Occurrence]],
+        born: Event | None,
+    ) -> Stale | None:
+        """Find a call that a loop repeats, with a write in the same loop."""
+        for use in uses:
+            if use.call.site is not site or use.at.event.leaves and not use.at.loops:
+                continue
+            for loop in reversed(use.at.loops):
+                if _made_in(loop, born, use.at) or _leaves(use.at, loop):
+                    break
+                for write, seen in writes:
+                    if loop in seen.loops and self._changes(write, loop, seen) and self._same_object(use, seen, read, write):
+                        if varies_with(site, use.call.call, loop, use.call.event, self.project):
+                            return None
+                        return Stale(function, read, write, use.at, use.at, use.call, loop, not seen.lifted)
+        return None
+
+    def _in_sequence(  # noqa: PLR0913 - the parts of one story
+        self,
+        site: WrapSite,
+        function: FunctionRef,
+        read: Read,
+        uses: list[_Use],
+        writes: list[tuple[Write, Occurrence]],
+        born: Event | None,
+    ) -> Stale | None:
+        """Find two calls with a write between them."""
+        for second in uses:
+            if second.call.site is not site:
+                continue
+            for first in uses:
+                if first.at.order >= second.at.order or exclusive(first.at.arms, second.at.arms):
+                    continue
+                if born is not None and born.frame is first.at.frame and first.at.order < born.order < second.at.order:
+                    continue
+                if differ(
+                    (first.call.site, first.call.call), (second.call.site, second.call.call), self.project, second.at.frame
+                ):
+                    continue
+                for write, seen in writes:
+                    between = first.at.order < seen.order < second.at.order
+                    if not between or exclusive(seen.arms, second.at.arms) or exclusive(seen.arms, first.at.arms):
+                        continue
+                    if self._same_object(second, seen, read, write):
+                        return Stale(function, read, write, first.at, second.at, second.call, None, not seen.lifted)
+        return None
+
+    def _elsewhere(  # noqa: PLR0913 - the parts of one story
+        self,
+        site: WrapSite,
+        function: FunctionRef,
+        read: Read,
+        uses: dict[Scope, list[_Use]],
+        writes: list[tuple[Write, Occurrence]],
+        born: Event | None,
+    ) -> Stale | None:
+        """Find a write in a function or method other than those that call: the order is not seen."""
+        for frame, here in uses.items():
+            for use in here:
+                kept = born is None or not (frame.encloses(born.frame))
+                if use.call.site is not site or use.at.lifted or frame.kind != "function" or not kept:
+                    continue
+                for write, seen in writes:
+                    if seen.lifted or not self._may_come_between(write, frame, read):
+                        continue
+                    return Stale(function, read, write, use.at, use.at, use.call, None, certain=False)
+        return None
+
+    def _may_come_between(self, write: Write, frame: Scope, read: Read) -> bool:
+        """Whether a write in another function may happen between two runs of `frame`."""
+        where = write.event.frame
+        if where.kind != "function" or where is frame and write.event.order < 0:
+            return False
+        if where.name in _MAKERS or any(scope.name in _MAKERS for scope in where.ancestors()):
+            return False
+        root = read.access.scope
+        if root.kind == "class":
+            if self.project.external_bases(root) & _FROZEN:
+                return False
+            return isinstance(write.event.node, n.Bind) or write.event.kind == "store"
+        if root.kind == "module":
+            return where is not frame
+        return root.kind == "function" and where is not root
+
+    def _changes(self, write: Write, loop: LoopNode, seen: Occurrence) -> bool:
+        """Whether a write in a loop gives another value in another round."""
+        event = write.event
+        if event.kind == "bind" and event.part == "iteration":
+            return True
+        if seen.lifted or event.kind == "call" or event.part:
+            return True
+        if isinstance(event.node, n.Bind) and event.node.how == "augmented":
+            return True
+        if isinstance(event.value, n.Expression):
+            return varies(event.value, loop, event.frame, self.project)
+        return True
+
+    def _same_object(self, use: _Use, seen: Occurrence, read: Read, write: Write) -> bool:
+        """Whether the written object is the one that is read, for reads that go through an instance."""
+        mine, theirs = use.at.seen(read.access), seen.seen(write.access)
+        return mine.overlaps(theirs)
+
+
+def _inside(frame: Scope, scope: Scope) -> bool:
+    return scope.encloses(frame)
+
+
+def _made_in(loop: LoopNode, born: Event | None, at: Occurrence) -> bool:
+    """Whether the function object is made anew in each round of `loop`."""
+    if born is not None and born.frame is at.frame and loop in born.loops:
+        return True
+    return any(
+        event.kind == "bind" and loop in event.loops and event.name == target.name and event.order < at.order
+        for _, target in at.rebased
+        for event in at.frame.events
+    )
+
+
+def _leaves(at: Occurrence, loop: LoopNode) -> bool:
+    """Whether the loop is left right after the call, so that it runs once."""
+    return at.event.leaves and bool(at.event.loops) and at.event.loops[-1] is loop

@@ -1,0 +1,85 @@
+"""When things happen relative to one another: events lifted from helpers into the frames that call them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from remat_lint.project.analysis import Analysis
+from remat_lint.project.scopes import ArmKey, Event, LoopNode, Scope
+from remat_lint.project.values import Access
+
+HIGHEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """An event as one frame sees it: at `event` (the call that leads to it, or the event itself).
+
+    `origin` is the event itself; `rebased` tells what the instance of a method is called in the frame.
+    """
+
+    event: Event
+    origin: Event
+    rebased: tuple[tuple[Access, Access], ...] = ()
+
+    @property
+    def frame(self) -> Scope:
+        """The frame."""
+        return self.event.frame
+
+    @property
+    def order(self) -> int:
+        """Position in the frame."""
+        return self.event.order
+
+    @property
+    def loops(self) -> tuple[LoopNode, ...]:
+        """Loops of the frame around it."""
+        return self.event.loops
+
+    @property
+    def arms(self) -> tuple[ArmKey, ...]:
+        """Branch arms of the frame around it."""
+        return self.event.arms
+
+    @property
+    def lifted(self) -> bool:
+        """Whether it happens in a function that the frame calls."""
+        return self.event is not self.origin
+
+    def seen(self, access: Access) -> Access:
+        """Return a way as this frame spells it."""
+        for base, target in self.rebased:
+            access = access.rebase(base, target)
+        return access
+
+
+def occurrences(event: Event, bound: Scope | None, project: Analysis) -> Iterator[Occurrence]:
+    """Yield an event in its own frame and in the frames that call it, up to three calls away.
+
+    Args:
+        event: what happens.
+        bound: the frame at whose end it loses its meaning, because what it concerns is made anew with each run of
+            that frame; None if there is none.
+        project: tells who calls whom.
+    """
+    seen: set[tuple[int, int]] = set()
+    todo = [(Occurrence(event, event), 0)]
+    while todo:
+        step, height = todo.pop(0)
+        if (id(step.event), height) in seen:
+            continue
+        seen.add((id(step.event), height))
+        yield step
+        frame = step.frame
+        if height >= HIGHEST or frame.kind != "function" or (bound is not None and frame.encloses(bound)):
+            continue
+        for activation in project.activations(frame):
+            if activation.cached or activation.event.frame is frame:
+                continue
+            rebased = step.rebased
+            cls, receiver = frame.owner_class, activation.function.receiver
+            if cls is not None and receiver is not None and receiver.access is not None:
+                rebased = (*rebased, (Access(cls, ""), receiver.access))
+            todo.append((Occurrence(activation.event, event, rebased), height + 1))
