@@ -16,6 +16,7 @@ from remat_lint import __version__
 from remat_lint.commands.console import Console
 from remat_lint.errors import RematLintError
 from remat_lint.output import FORMATS
+from remat_lint.output.terminal import visible
 
 INTERRUPTED = 130
 USAGE = 2
@@ -29,11 +30,7 @@ class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one sentence."""
 
     def error(self, message: str) -> NoReturn:
-        command = self.prog if self.prog == "remat-lint" else f"{self.prog} --help"
-        self.exit(
-            USAGE,
-            f"remat-lint: error: {message}; see `{command if ' ' in command else command + ' --help'}`\n",
-        )
+        self.exit(USAGE, f"remat-lint: error: {visible(message)}; see `{self.prog} --help`\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     console = Console("auto")
     try:
-        arguments = make_parser().parse_args(_with_command(list(sys.argv[1:] if argv is None else argv)))
+        arguments = parse(sys.argv[1:] if argv is None else argv)
         console = Console(arguments.color)
         command = import_module(f"remat_lint.commands.{arguments.command}")
         code: int = command.run(arguments, console)
@@ -58,8 +55,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         return console.finish(leave.code if isinstance(leave.code, int) else USAGE)
 
 
-def make_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of one command; leaves with a sentence on stderr where they cannot be understood."""
+    parsers = make_parsers()
+    arguments, rest = parsers[""].parse_known_args(_with_command(list(argv)))
+    command = parsers[arguments.command]
+    # argparse gives back paths that stand behind an option that stands behind a path.
+    more = [word for word in rest if not word.startswith("-") or word == "-"] if "paths" in arguments else []
+    unknown = [word for word in rest if word not in more]
+    if unknown:
+        from remat_lint.config import nearest  # noqa: PLC0415 (start-up: needed for mistakes only)
+
+        option = unknown[0].partition("=")[0]
+        hint = nearest(option, command._option_string_actions)  # noqa: SLF001 (there is no other list of options)
+        command.error(f"unknown argument {option!r}" + (f"; did you mean {hint!r}?" if hint else ""))
+    if more:
+        arguments.paths = [*arguments.paths, *more]
+    return arguments
+
+
+def make_parsers() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command by its name, and of the whole command line under the empty name."""
     parser = _Parser(
         prog="remat-lint",
         description="Finds misuse of jax.checkpoint / jax.remat, and proves that checkpointed code computes the same.",
@@ -77,7 +93,7 @@ def make_parser() -> argparse.ArgumentParser:
             help="colours (default: on a terminal)",
         )
         command.add_argument("-v", "--verbose", action="store_true", help="say what is done, on stderr")
-    return parser
+    return {"": parser, **commands.choices}
 
 
 def _with_command(argv: list[str]) -> list[str]:

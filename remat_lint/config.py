@@ -231,7 +231,7 @@ def check_selectors(selectors: Iterable[str], origin: str, rules: Iterable[RuleI
     for selector in selectors:
         if selector in names or any(_weight(selector, rule.code, "", "") for rule in rules):
             continue
-        hint = _nearest(selector, names)
+        hint = nearest(selector, names)
         raise UsageError(
             f"unknown selector {selector!r} in {origin}"
             + (
@@ -298,7 +298,7 @@ def _problem(key: str, value: object, *, shared: bool) -> str | None:
     if key not in _KEYS:
         if key == "tool" and not shared:
             return f"here the keys stand at the top level; leave out [{TABLE}]"
-        hint = _nearest(key, _KEYS)
+        hint = nearest(key, _KEYS)
         known = f"did you mean {hint!r}?" if hint else f"the keys are {', '.join(_KEYS)}"
         return f"unknown key {key!r} in {where}; {known}"
     if key == "respect-gitignore":
@@ -315,7 +315,7 @@ def _kind(value: object) -> str:
     return _KINDS.get(type(value), "a date or time")
 
 
-def _nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word most like `word`, whatever its case and with `_` for `-`."""
     import difflib  # noqa: PLC0415 (start-up: needed for mistakes only)
 

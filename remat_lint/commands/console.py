@@ -72,9 +72,10 @@ class Console:
         """Say what should be known."""
         self._say("warning", Style.WARNING, sentence)
 
-    def inform(self, line: str) -> None:
-        """Print a line that is no result."""
-        _put(f"{line}\n")
+    def put_aside(self, pieces: Iterable[str]) -> None:
+        """Print to stderr what is no result, or what must not stand between results."""
+        for piece in pieces:
+            _put(piece)
 
     def finish(self, code: int) -> int:
         """Push everything out; the exit code is 2 if the results could not be written."""

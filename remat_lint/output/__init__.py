@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from remat_lint.findings import Finding
-from remat_lint.output.view import View
+if TYPE_CHECKING:  # start-up: `--version` needs the names of the formats only
+    from remat_lint.findings import Finding
+    from remat_lint.output.view import View
 
 FORMATS = ("full", "concise", "json", "github")
 

@@ -9,6 +9,11 @@ from remat_lint.output.terminal import Style, paint, visible
 from remat_lint.output.view import View
 
 
+def count(number: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def summary(findings: Sequence[Finding], *, files: int, hidden: int, view: View) -> str:
     """One line: what was found, what `--fix` can do about it, and how many notes are hidden.
 
@@ -18,16 +23,16 @@ def summary(findings: Sequence[Finding], *, files: int, hidden: int, view: View)
         hidden: the number of notes left out.
         view: how findings are seen.
     """
-    counts = [(severity, sum(finding.severity is severity for finding in findings)) for severity in Severity]
+    numbers = [(severity, sum(finding.severity is severity for finding in findings)) for severity in Severity]
     names = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-    found = ", ".join(_count(number, names[severity]) for severity, number in counts if number)
+    found = ", ".join(count(number, names[severity]) for severity, number in numbers if number)
     if found:
         fixes = _fixes(findings, view)
         text = f"Found {found}{f' ({fixes})' if fixes else ''}."
     else:
-        text = f"Checked {_count(files, 'file')}: nothing found."
+        text = f"Checked {count(files, 'file')}: nothing found."
     if hidden:
-        text += f" {_count(hidden, 'note')} hidden (--select ALL shows {'it' if hidden == 1 else 'them'})."
+        text += f" {count(hidden, 'note')} hidden (--select ALL shows {'it' if hidden == 1 else 'them'})."
     return text
 
 
@@ -52,7 +57,3 @@ def _fixes(findings: Sequence[Finding], view: View) -> str:
     if unsafe:
         parts.append(f"{unsafe} {'more ' if ready else 'fixable '}with --fix --unsafe-fixes")
     return ", ".join(parts)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -29,6 +29,7 @@ from remat_lint.project.values import (
 )
 
 if TYPE_CHECKING:
+    from remat_lint.project.captures import Captures
     from remat_lint.project.staleness import Staleness
 
 
@@ -64,6 +65,13 @@ class Analysis(Resolver):
         self._surveyed: dict[Module, tuple[WrapSite, ...]] = {}
         self._site_calls: dict[WrapSite, list[SiteCall]] = {}
         self._activations: dict[Scope, list[Activation]] = {}
+
+    @functools.cached_property
+    def captures(self) -> Captures:
+        """What functions read from outside."""
+        from remat_lint.project.captures import Captures  # noqa: PLC0415 - it asks this class in turn
+
+        return Captures(self)
 
     @functools.cached_property
     def staleness(self) -> Staleness:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from remat_lint.facts import nodes as n
+from remat_lint.project.parents import Parents, inside
 from remat_lint.project.scopes import ArmKey, Event, LoopNode, Scope
 
 
@@ -38,17 +39,29 @@ class _Around:
 
 
 class Builder:
-    """Builds the scopes below one module scope; `calls` and `defined` index what was met by number."""
+    """Builds the scopes below one module scope; `happened`, `scopes` and `branches` index what was met by number."""
 
     def __init__(self, root: Scope) -> None:
         self.root = root
         self.order = 0
         self.happened: dict[int, Event] = {}
         self.scopes: dict[int, Scope] = {}
+        self.bodies: list[tuple[n.Statement, ...]] = []
+        self._parents: Parents | None = None
+        self.branches: dict[int, n.Branch | n.Conditional] = {}
 
     def build(self, body: Iterable[n.Statement]) -> None:
         """Add statements of the module to its scope."""
-        self._block(tuple(body), _Around(self.root, self.root))
+        self.bodies.append(tuple(body))
+        self._parents = None
+        self._block(self.bodies[-1], _Around(self.root, self.root))
+
+    @property
+    def parents(self) -> Parents:
+        """What stands around each node."""
+        if self._parents is None:
+            self._parents = Parents(self.bodies)
+        return self._parents
 
     def _event(self, around: _Around, kind: str, node: n.Node, **more: object) -> Event:
         self.order += 1
@@ -169,6 +182,7 @@ class Builder:
             around.scope.declared[name] = node.how
 
     def _branch(self, node: n.Branch, around: _Around) -> None:
+        self.branches[node.at] = node
         if node.subject is not None:
             self._expression(node.subject, around)
         if node.arms and node.arms[-1].test is None and (node.subject is None or not node.arms[-1].pattern):
@@ -242,11 +256,12 @@ class Builder:
         elif isinstance(node, n.Conditional):
             self._expression(node.test, around)
             around.frame.complete[node.at] = 2
+            self.branches[node.at] = node
             self._expression(node.body, around.inside(arm=(node.at, 0)))
             self._expression(node.orelse, around.inside(arm=(node.at, 1)))
         else:
-            for child in children(node):
-                self._expression(child, around)
+            for child in inside(node):
+                self._expression(child, around)  # type: ignore[arg-type]  # inside an expression are expressions
 
     def _comprehension(self, node: n.Comprehension, around: _Around) -> None:
         inner = Scope("comprehension", node, around.scope, self.root.module)
@@ -262,32 +277,6 @@ class Builder:
                 self._expression(condition, below)
         for element in node.elements:
             self._expression(element, below)
-
-
-def children(node: n.Node) -> tuple[n.Expression, ...]:
-    """Return the expressions directly inside an expression, in the order of evaluation."""
-    match node:
-        case n.Attribute():
-            return (node.value,)
-        case n.Subscript():
-            return (node.value, node.index)
-        case n.Call():
-            return (node.func, *(argument.value for argument in node.args))
-        case n.Collection():
-            return tuple(item for item in node.items if item is not None)
-        case n.Operation():
-            return node.operands
-        case n.Format():
-            return (node.value, *node.spec)
-        case n.Conditional():
-            return (node.test, node.body, node.orelse)
-        case n.Comprehension():
-            parts = [e for c in node.clauses for e in (c.iter, c.target, *c.conditions)]
-            return (*parts, *node.elements)
-        case n.Bind():
-            return (*node.targets, *(() if node.value is None else (node.value,)))
-        case _:
-            return ()
 
 
 def _declare(body: tuple[n.Statement, ...], scope: Scope) -> None:

@@ -10,11 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from remat_lint.facts import nodes as n
+from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.building import children
+from remat_lint.project.arguments import function_arguments
 from remat_lint.project.modules import Module
+from remat_lint.project.parents import inside
 from remat_lint.project.scopes import Event, Scope
-from remat_lint.project.values import Access, FunctionRef, Instance, Moment, Wrapped
+from remat_lint.project.values import Access, External, FunctionRef, Instance, Moment, Value, Wrapped
 
 DEEPEST_HELPER = 3
 
@@ -96,26 +98,32 @@ class Captures:
                     yield Read(access, module, node.at)
                 for inner in _indices(node):
                     yield from self._walk(inner, scope)
-            case n.Call(func=n.Attribute() as func):
-                # What a method is called on is read as a whole, unless the method is one of the project's own.
-                access = self.project.access(func.value, scope)
-                if access is not None:
-                    is_own = any(isinstance(v, FunctionRef) for v in self._callees(node, scope))
-                    if not is_own:
-                        yield Read(access, module, func.value.at)
-                    elif access.steps or access.name:
-                        yield Read(access if not is_own else access.then((".", func.attr)), module, func.at)
-                for inner in _indices(func.value) if access is not None else (func.value,):
-                    yield from self._walk(inner, scope)
-                for argument in node.args:
-                    yield from self._walk(argument.value, scope)
+            case n.Call():
+                yield from self._walk_call(node, scope)
             case n.Function() | n.Comprehension() | n.Class():
                 yield from self._walk_scope(node, scope)
             case _:
                 for inner in _parts(node):
                     yield from self._walk(inner, scope)
 
-    def _callees(self, node: n.Call, scope: Scope) -> tuple[object, ...]:
+    def _walk_call(self, node: n.Call, scope: Scope) -> Iterator[Read]:
+        callees = self._callees(node, scope)
+        func = node.func
+        access = self.project.access(func.value, scope) if isinstance(func, n.Attribute) else None
+        if isinstance(func, n.Attribute) and access is not None:
+            # What a method is called on is read as a whole, unless the method is one of the project's own.
+            own = any(isinstance(callee, FunctionRef) for callee in callees)
+            yield Read(access.then((".", func.attr)) if own else access, scope.module, func.value.at)
+            for inner in _indices(func.value):
+                yield from self._walk(inner, scope)
+        else:
+            yield from self._walk(func, scope)
+        on_host = _host_functions(node, callees)
+        for argument in node.args:
+            if argument.value not in on_host:
+                yield from self._walk(argument.value, scope)
+
+    def _callees(self, node: n.Call, scope: Scope) -> tuple[Value, ...]:
         event = scope.module.happened(node.at)
         return self.project.evaluate(node.func, Moment(scope, event)) if event is not None else ()
 
@@ -124,7 +132,7 @@ class Captures:
         if inner is None:
             return
         if isinstance(node, n.Comprehension):
-            for part in children(node):
+            for part in inside(node):
                 yield from self._walk(part, inner)
             return
         outside: list[n.Node] = list(node.decorators)
@@ -134,6 +142,15 @@ class Captures:
             yield from self._walk(part, scope)
         for statement in node.body:
             yield from self._walk(statement, inner)
+
+
+def _host_functions(node: n.Call, callees: tuple[Value, ...]) -> tuple[n.Expression, ...]:
+    """Return the arguments that run on the host at every call, so that nothing they read is frozen."""
+    for callee in callees:
+        receiver = lookup_receiver(callee.dotted) if isinstance(callee, External) else None
+        if receiver is not None and receiver.kind == "host":
+            return function_arguments(receiver, node)
+    return ()
 
 
 def _indices(node: n.Node) -> list[n.Node]:
@@ -146,34 +163,16 @@ def _indices(node: n.Node) -> list[n.Node]:
     return found if isinstance(node, n.Name) else [*found, node]
 
 
-def _parts(node: object) -> list[n.Node]:
-    """Return everything directly inside a statement or expression that can read something."""
-    match node:
-        case n.Bind():
-            targets: list[n.Node] = [t for t in node.targets if not isinstance(t, n.Name)]
-            if node.how == "augmented":
-                targets = list(node.targets)
-            return [*targets, *(() if node.value is None else (node.value,))]
-        case n.Evaluate():
-            return [node.value]
-        case n.Return():
-            return list(node.values)
-        case n.Branch():
-            subject = [] if node.subject is None else [node.subject]
-            return [*subject, *(part for arm in node.arms for part in (arm.test, *arm.pattern, *arm.body) if part is not None)]
-        case n.Loop():
-            heads = [part for part in (node.iter, node.test) if part is not None]
-            return [*heads, *node.body, *node.orelse]
-        case n.Try():
-            return [*node.body, *(s for h in node.handlers for s in h.body), *node.orelse, *node.final]
-        case n.With():
-            return [*(context for context, _ in node.items), *node.body]
-        case n.Call():
-            return [node.func, *(argument.value for argument in node.args)]
-        case n.Constant() | n.Import() | n.Declare() | None:
-            return []
-        case _:
-            return list(children(node))  # type: ignore[arg-type]  # what is left are expressions
+def _parts(node: n.Node | None) -> list[n.Node]:
+    """Return everything directly inside a node that can read something: a plain target is not read."""
+    if node is None:
+        return []
+    targets: tuple[n.Expression, ...] = ()
+    if isinstance(node, n.Bind) and node.how != "augmented":
+        targets = tuple(target for target in node.targets if isinstance(target, n.Name))
+    elif isinstance(node, n.Loop) and isinstance(node.target, n.Name):
+        targets = (node.target,)
+    return [part for part in inside(node) if part not in targets]
 
 
 def _events_inside(scope: Scope) -> Iterator[Event]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis, SiteCall
-from remat_lint.project.captures import Captures, Read
+from remat_lint.project.captures import Read
 from remat_lint.project.keys import differ, varies_with
 from remat_lint.project.scopes import Event, LoopNode, Scope, exclusive
 from remat_lint.project.timeline import Occurrence, occurrences
@@ -61,7 +61,7 @@ class Staleness:
 
     def __init__(self, project: Analysis) -> None:
         self.project = project
-        self.captures = Captures(project)
+        self.captures = project.captures
         self.writes = Writes(project)
 
     def of(self, site: WrapSite) -> Iterator[Stale | str]:

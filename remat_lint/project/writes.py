@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.effects import MUTATING_METHODS
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.building import children
 from remat_lint.project.modules import Module
+from remat_lint.project.parents import inside
 from remat_lint.project.scopes import Event, LoopNode, Scope
 from remat_lint.project.values import Access, External, Moment
 
@@ -65,14 +65,30 @@ class Writes:
                     yield Write(access.then(_INSIDE), event)
 
 
-def varies(node: n.Node | None, loop: LoopNode, frame: Scope, project: Analysis) -> bool:
-    """Whether an expression may have another value in another round of `loop`, as far as can be seen."""
+def varies(node: n.Node | None, loop: LoopNode, frame: Scope, project: Analysis, above: frozenset[str] = frozenset()) -> bool:
+    """Whether an expression may have another value in another round of `loop`, as far as can be seen.
+
+    A name that each round binds to the same thing does not vary; one that is bound from itself does.
+    """
     if node is None:
         return True
     for part in walk(node):
-        if isinstance(part, n.Name) and changes_in(part.id, loop, frame):
+        if isinstance(part, n.Name) and _name_varies(part.id, loop, frame, project, above):
             return True
         if isinstance(part, n.Call) and not _is_pure(part, frame, project):
+            return True
+    return False
+
+
+def _name_varies(name: str, loop: LoopNode, frame: Scope, project: Analysis, above: frozenset[str]) -> bool:
+    bound = [event for event in frame.events if event.kind == "bind" and event.name == name and loop in event.loops]
+    if bound and name in above:
+        return True
+    for event in bound:
+        whole = isinstance(event.value, n.Expression) and not event.part
+        if not whole or not isinstance(event.node, n.Bind) or event.node.how == "augmented":
+            return True
+        if varies(event.value, loop, frame, project, above | {name}):  # type: ignore[arg-type]  # an expression, see above
             return True
     return False
 
@@ -94,10 +110,9 @@ def _is_pure(call: n.Call, frame: Scope, project: Analysis) -> bool:
 
 def walk(node: n.Node) -> Iterator[n.Node]:
     """Yield an expression and everything in it, but not the bodies of functions."""
-
-
     todo: list[n.Node] = [node]
     while todo:
         step = todo.pop()
         yield step
-        todo += children(step)
+        if not isinstance(step, n.Function):
+            todo += inside(step)

@@ -75,8 +75,9 @@ class Silent:
 class Bad:
     """An example that must be reported.
 
-    In `code` a comment line of carets under a line marks the expected span: `#   ^^^^`. `fixed` is the text after
-    the rule's fix, without marks. With `runs` the program is executed: its `owner(x)` must differ from (or raise
+    In `code` a comment line of carets under a line marks the expected span: `#   ^^^^`. Where the span ends on a later
+    line, a comment line of tildes under that one marks its end. The lines of marks are no part of the program; each
+    finding of the rule has its own, in the order of places. `fixed` is the text after the rule's fix, without marks. With `runs` the program is executed: its `owner(x)` must differ from (or raise
     where) the plain program, and after the fix agree with it.
     """
 

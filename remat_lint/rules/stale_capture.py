@@ -65,7 +65,8 @@ class StaleCapture(Rule):
             f"{what} is frozen in {function} by its first call: {site.wrapper.qualname} traces a function once and keeps "
             f"the trace, so {again} still uses the old value; pass {what} as an argument"
         )
-        notes = [Note(Place(stale.write.event.module, stale.write.event.at), f"this change of {what} is not seen")]
+        written = stale.write.event.target or stale.write.event.node
+        notes = [Note(Place(stale.write.event.module, written.at), f"this change of {what} is not seen")]
         if stale.first is not stale.second:
             notes.append(Note(Place(frame.module, stale.first.event.at), "the first call is traced"))
         notes.append(Note(Place(frame.module, stale.second.event.at), f"this call replays the trace of {function}"))

@@ -12,9 +12,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import jax
 
 from . import inputs
 from .comparison import (
@@ -58,6 +61,7 @@ class _Subject:
     function: Callable[..., Any] | None
     args: Any
     kwargs: Mapping[str, Any]
+    differentiate: bool = True
 
     @contextmanager
     def open(self) -> Iterator[tuple[Callable[..., Any], Arguments]]:
@@ -84,12 +88,13 @@ class _Subject:
     ) -> list[Observation | _Raised]:
         """Runs one side: loads it, calls it once or twice, and keeps what came out or was raised."""
         runs: list[Observation | _Raised] = []
+        observe_here = partial(observe, compiled=compiled, differentiate=self.differentiate)
         try:
             with no_remat() if plain else nullcontext(), self.open() as (function, arguments):
                 given = arguments if change is None else change(arguments)
-                runs.append(observe(function, *given, compiled=compiled))
+                runs.append(observe_here(function, *given))
                 if twice:
-                    runs.append(observe(function, *inputs.vary(given), compiled=compiled))
+                    runs.append(observe_here(function, *inputs.vary(given)))
         except UnsupportedJax:
             raise
         except Exception as error:  # noqa: BLE001 - the user's program may raise anything, and that is a result
@@ -127,6 +132,10 @@ class _Check:
 
     def _run_eager(self) -> Observation:
         plain = self._subject.run(plain=True, twice=True)
+        if isinstance(plain[0], _Raised) and isinstance(plain[0].error, jax.errors.JAXTypeError):
+            self._subject = replace(self._subject, differentiate=False)
+            self._evidence.notes.append(f"no gradients: the plain side raised {plain[0]} when differentiated")
+            plain = self._subject.run(plain=True, twice=True)
         first = plain[0]
         if isinstance(first, _Raised):
             raise NotVerified(
@@ -144,7 +153,7 @@ class _Check:
         self._evidence.gradients = len(first.gradients)
         self._judge("eager", first, other[0], again[0], drift)
         require_substance(first)
-        if not first.gradients:
+        if not first.gradients and self._subject.differentiate:
             self._evidence.notes.append("no gradients: no argument is an array of floats")
         self._judge_second(plain[1:], other[1:], again[1:], drift)
         return first

@@ -86,9 +86,14 @@ def _argument_names(args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]
 
 
 def observe(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], *, compiled: bool
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    compiled: bool,
+    differentiate: bool = True,
 ) -> Observation:
-    """Runs a function once, forward and backward.
+    """Runs a function once, forward and, with `differentiate`, backward.
 
     Float arrays are differentiated. With `compiled` all arrays are arguments of one `jit`; Python numbers, strings
     and objects among the arguments stay as they are.
@@ -98,10 +103,11 @@ def observe(
         args: positional arguments.
         kwargs: keyword arguments.
         compiled: whether the whole run is compiled.
+        differentiate: whether gradients by the float arrays are taken.
     """
     leaves, tree = jax.tree_util.tree_flatten((tuple(args), dict(kwargs)))
     names = _argument_names(args, kwargs)
-    moving = [at for at, leaf in enumerate(leaves) if is_differentiable(leaf)]
+    moving = [at for at, leaf in enumerate(leaves) if differentiate and is_differentiable(leaf)]
     fixed = [at for at, leaf in enumerate(leaves) if is_array(leaf) and at not in moving]
     outline = _Outline()
 

@@ -136,11 +136,10 @@ def _close_brackets(text: str, found: Scan, cuts: Sequence[int], first: int, stu
 def _count_open(text: str, found: Scan, start: int, end: int) -> list[int]:
     """How many more brackets of each kind open than close between two lines, outside of strings and comments."""
     counts = [text.count(pair[0], start, end) - text.count(pair[1], start, end) for pair in _BRACKETS]
-    if any(counts):
-        for skip_start, skip_end in found.skipped(start, end):
-            for index, pair in enumerate(_BRACKETS):
-                counts[index] -= text.count(pair[0], skip_start, skip_end)
-                counts[index] += text.count(pair[1], skip_start, skip_end)
+    for skip_start, skip_end in found.skipped(start, end):
+        for index, pair in enumerate(_BRACKETS):
+            counts[index] -= text.count(pair[0], skip_start, skip_end)
+            counts[index] += text.count(pair[1], skip_start, skip_end)
     return counts
 
 

@@ -8,12 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
-
-_GROUP = re.compile(r"\(\?P<\w+>")
+_FOLDER = "ps_d"  # the group by which the expressions of pathspec mark the end of a folder
 _LARGEST = 2**20  # a larger .gitignore is no list of patterns that somebody wrote
 
 
@@ -23,23 +19,33 @@ class Layer:
 
     Args:
         base: an absolute path with a separator at the end.
-        spec: the patterns.
+        patterns: what each pattern decides (whether it ignores) and its expression, the last one first.
         any_pattern: matches wherever one of them does.
     """
 
     base: str
-    spec: GitIgnoreSpec
+    patterns: Patterns
     any_pattern: re.Pattern[str]
 
     def decide(self, path: str, *, folder: bool) -> bool | None:
-        """Whether the last pattern that fits `path` ignores it, or None if none fits."""
+        """Whether the last pattern that fits `path` ignores it, or None if none fits.
+
+        The specifications of pathspec let a pattern that fits a folder speak for everything in it. Git does not: it
+        leaves out ignored folders as a whole, and a folder that is taken in again says nothing about its files. So
+        the expressions are asked one by one, and matches of a folder above do not count.
+        """
         relative = path[len(self.base) :].replace(os.sep, "/") + ("/" if folder else "")
         # Most files fit no pattern; one joined expression finds that out in a third of the time.
         if not self.any_pattern.match(relative):
             return None
-        return self.spec.check_file(relative).include
+        for ignores, regex in self.patterns:
+            found = regex.match(relative)
+            if found and (_FOLDER not in regex.groupindex or found.end(_FOLDER) in {-1, len(relative)}):
+                return ignores
+        return None
 
 
+Patterns = tuple[tuple[bool, re.Pattern[str]], ...]
 Layers = tuple[Layer, ...]
 
 
@@ -71,16 +77,14 @@ def read_layers(folder: str) -> Layers:
     """The layers that `folder` itself adds: `.git/info/exclude` at the top of a repository, then `.gitignore`."""
     names = (os.path.join(".git", "info", "exclude"), ".gitignore")  # noqa: PTH118  # paths stay text while walking
     base = folder if folder.endswith(os.sep) else folder + os.sep
-    specs = (_read_spec(base + name) for name in names)
-    return tuple(Layer(base, spec, _join(spec)) for spec in specs if spec is not None)
+    parsed = (_read_patterns(base + name) for name in names)
+    return tuple(Layer(base, patterns, _join(patterns)) for patterns in parsed if patterns)
 
 
-def _join(spec: GitIgnoreSpec) -> re.Pattern[str]:
-    """One expression for all patterns; group names go, since every pattern uses the same ones."""
-    sources = [str(pattern.regex.pattern) for pattern in spec.patterns if pattern.regex is not None]
-    return re.compile(
-        "|".join(f"(?:{_GROUP.sub('(?:', source)})" for source in sources) or r"(?!)", re.DOTALL
-    )
+def _join(patterns: Patterns) -> re.Pattern[str]:
+    """One expression for all patterns; group names go, since every pattern uses the same one."""
+    sources = (regex.pattern.replace(f"(?P<{_FOLDER}>", "(?:") for _, regex in patterns)
+    return re.compile("|".join(f"(?:{source})" for source in sources))
 
 
 def _find_chain(folder: str, root: str) -> Iterator[str]:
@@ -93,34 +97,27 @@ def _find_chain(folder: str, root: str) -> Iterator[str]:
     return map(str, reversed(above[: last + 1]))
 
 
-def _read_spec(path: str) -> GitIgnoreSpec | None:
-    """Read one file of patterns; links are not followed (neither does git), unusable lines are skipped."""
+def _read_patterns(path: str) -> Patterns:
+    """Read one file of patterns; links are not followed (neither does git)."""
     file = Path(path)
     try:
         if file.is_symlink() or not file.is_file() or file.stat().st_size > _LARGEST:
-            return None
+            return ()
         lines = os.fsdecode(file.read_bytes()).splitlines()
     except OSError:
-        return None
-    return _parse(lines)
+        return ()
+    return tuple(pattern for line in reversed(lines) for pattern in _parse(line))
 
 
-def _parse(lines: list[str]) -> GitIgnoreSpec | None:
-    """Parse patterns; pathspec is imported here, so that it costs nothing where no patterns are."""
+def _parse(line: str) -> Iterator[tuple[bool, re.Pattern[str]]]:
+    """Parse one line; nothing comes from comments, blank lines and lines that are no pattern."""
+    # Imported here, so that pathspec costs nothing where no file of patterns is.
     from pathspec import GitIgnoreSpec  # noqa: PLC0415  # see above
 
     try:
-        return GitIgnoreSpec.from_lines(lines)
+        spec = GitIgnoreSpec.from_lines([line])
     except ValueError:
-        usable = [line for line in lines if _is_usable(line)]
-    return GitIgnoreSpec.from_lines(usable) if usable else None
-
-
-def _is_usable(line: str) -> bool:
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415  # as above
-
-    try:
-        GitIgnoreSpec.from_lines([line])
-    except ValueError:
-        return False
-    return True
+        return
+    for pattern in spec.patterns:
+        if pattern.include is not None and pattern.regex is not None:
+            yield pattern.include, pattern.regex

@@ -14,6 +14,7 @@ DEFAULT_EXCLUDES = (
 """Folders that hold generated, installed or foreign code."""
 
 _TOKEN = re.compile(r"/\*\*/|^\*\*/|/\*\*$|\*\*+|\*|\?|\[[!^]?\]?[^\]/]*\]|.", re.DOTALL)
+_RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 _WILD = re.compile(r"[*?\[]")
 
 
@@ -97,10 +98,12 @@ def _translate(token: str) -> str:
 def _translate_class(token: str) -> str:
     """Translate `[a-z]` or `[!a-z]`; what cannot be a class is taken as it stands."""
     negated = token[1] in "!^"
-    body = token[2 if negated else 1 : -1].replace("\\", r"\\").replace("[", r"\[").replace("]", r"\]")
-    body = re.sub(r"([&~|])", r"\\\1", body).replace("^", r"\^")
-    try:
-        re.compile(f"[{body}]")
-    except re.error:
+    items = _RANGE.findall(token[2 if negated else 1 : -1])
+    if not items or any(last and first > last for first, last in items):
         return re.escape(token)
+    body = "".join(rf"{_quote(first)}-{_quote(last)}" if last else _quote(first) for first, last in items)
     return f"(?!/)[{'^' if negated else ''}{body}]"
+
+
+def _quote(char: str) -> str:
+    return char if char.isalnum() else "\\" + char

@@ -29,6 +29,7 @@ _EVENT = re.compile(
     re.DOTALL,
 )
 _FIRST = re.compile(_NEWLINE_AHEAD)
+_BRACKET = re.compile(r"[()\[\]{}]")
 _LINE_END = re.compile(r"[\r\n]|\Z")
 _LINE, _LINE_CR, _COMMENT, _OPEN_DOUBLE, _OPEN_SINGLE, _JOINED = range(1, 7)
 
@@ -41,7 +42,7 @@ class Scan:
         lines: where a line begins that may begin a top-level statement: it has text in column 0 that is neither a
             comment, nor a closing bracket, nor a clause of a statement above, nor the inside of a string.
         comments: start and end of each comment.
-        skip_starts: where strings and comments start.
+        skip_starts: where those strings and comments start that hold a bracket.
         skip_ends: where they end.
     """
 
@@ -51,7 +52,7 @@ class Scan:
     skip_ends: tuple[int, ...]
 
     def skipped(self, start: int, end: int) -> zip[tuple[int, int]]:
-        """Start and end of the strings and comments between two lines that may begin statements."""
+        """Start and end of the strings and comments with brackets between two lines that may begin statements."""
         first, last = bisect_left(self.skip_starts, start), bisect_right(self.skip_ends, end)
         return zip(self.skip_starts[first:last], self.skip_ends[first:last], strict=True)
 
@@ -74,12 +75,17 @@ class _Scanner:
         self.given_up: set[int] = set()
 
     def run(self) -> Scan:
+        """Read the whole text."""
         if _FIRST.match(self.text):
             self.lines.append(0)
         at: int | None = 0
         while at is not None:
             at = self.advance(at)
-        return Scan(tuple(self.lines), tuple(self.comments), tuple(self.starts), tuple(self.ends))
+        held = [
+            pair for pair in zip(self.starts, self.ends, strict=True) if _BRACKET.search(self.text, *pair)
+        ]
+        starts, ends = zip(*held, strict=True) if held else ((), ())
+        return Scan(tuple(self.lines), tuple(self.comments), starts, ends)
 
     def advance(self, start: int) -> int | None:
         """Read on from `start` to the end, or to a place from which to go on by other rules."""

@@ -42,7 +42,11 @@ class PythonWorkspace(Workspace):
     """The open documents."""
 
     def _create_text_document(
-        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
+        self,
+        doc_uri: str,
+        source: str | None = None,
+        version: int | None = None,
+        language_id: str | None = None,
     ) -> TextDocument:
         return PythonDocument(
             doc_uri,

@@ -19,8 +19,18 @@ from remat_lint import config, rules
 from remat_lint.engine import Engine
 from remat_lint.errors import ConfigError, RematLintError, UsageError
 from remat_lint.findings import Finding
-from remat_lint_server.jobs import Answer, Check, Checked, Explain, Generate, Generated, Job, RulePage
-from remat_lint_server.jobs import read_message, write_message
+from remat_lint_server.jobs import (
+    Answer,
+    Check,
+    Checked,
+    Explain,
+    Generate,
+    Generated,
+    Job,
+    RulePage,
+    read_message,
+    write_message,
+)
 from remat_lint_server.sites import describe
 
 PARENT_POLL_S = 1.0
@@ -42,7 +52,9 @@ def answer(job: Job) -> Answer:
         case Generate():
             return _generate(job)
         case Explain():
-            return tuple(RulePage(rule.code, rule.name, rule.explanation) for rule in rules.registry().values())
+            return tuple(
+                RulePage(rule.code, rule.name, rule.explanation) for rule in rules.registry().values()
+            )
 
 
 def _check(job: Check) -> Checked:

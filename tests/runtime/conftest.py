@@ -1,10 +1,24 @@
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from remat_lint.runtime import checks
+from remat_lint.testing import NotVerified
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """A missing verdict fails these tests, which would otherwise be skipped unseen."""
+    try:
+        return (yield)
+    except NotVerified as reason:
+        raise AssertionError(f"not verified: {reason}") from reason
 
 
 @pytest.fixture
@@ -23,7 +37,17 @@ def pytester_like(tmp_path):
     def run(text):
         (tmp_path / "test_it.py").write_text(text)
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_it.py"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-        return {word: int(count) for count, word in re.findall(r"(\d+) (passed|failed|skipped|error)", done.stdout)}
+        done = subprocess.run(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return {
+            word: int(count)
+            for count, word in re.findall(r"(\d+) (passed|failed|skipped|error)", done.stdout)
+        }
 
     return run

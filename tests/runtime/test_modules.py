@@ -84,9 +84,7 @@ def test_arguments_can_be_made_of_the_freshly_loaded_module(tmp_path):
         "import jax\nclass Config:\n    scale = 2.0\n"
         "def owner(config, x):\n    assert isinstance(config, Config)\n    return jax.checkpoint(lambda y: y * config.scale)(x)\n"
     )
-    evidence = check_equivalence(
-        f"{tmp_path}/model.py:owner", lambda module: (module.Config(), array((4,)))
-    )
+    evidence = check_equivalence(f"{tmp_path}/model.py:owner", lambda module: (module.Config(), array((4,))))
     assert evidence.gradients == 1
 
 

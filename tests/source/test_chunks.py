@@ -82,7 +82,9 @@ def test_column_0_inside_of_a_statement_does_not_begin_one(text):
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_line_ends_of_every_kind_cut_and_stay(end):
-    text = f"import a{end}'''{end}b = 1{end}'''{end}c = \\{end}d{end}e = 'x\\{end}y'{end}def f():{end}  g{end}"
+    text = (
+        f"import a{end}'''{end}b = 1{end}'''{end}c = \\{end}d{end}e = 'x\\{end}y'{end}def f():{end}  g{end}"
+    )
     assert cut(text) == [
         f"import a{end}",
         f"'''{end}b = 1{end}'''{end}",
@@ -99,7 +101,11 @@ def test_a_form_feed_resets_the_indentation():
 
 
 def test_a_backslash_in_column_0_adds_the_next_line():
-    assert cut("x = 1\n\\\ny = 2\nif a:\n  b\n\\\n  c\n") == ["x = 1\n", "\\\ny = 2\n", "if a:\n  b\n\\\n  c\n"]
+    assert cut("x = 1\n\\\ny = 2\nif a:\n  b\n\\\n  c\n") == [
+        "x = 1\n",
+        "\\\ny = 2\n",
+        "if a:\n  b\n\\\n  c\n",
+    ]
 
 
 def test_separators_of_unicode_begin_no_statement():
@@ -125,7 +131,13 @@ def test_names_may_be_any_identifier():
 
 def test_small_neighbours_are_merged_and_definitions_never():
     text = "import a\nimport b\ndef f(): pass\nimport c\nx = 1\nclass K: pass\ny = 2\n"
-    assert kinds(text, merge=True) == [("import", ""), ("def", "f"), ("other", ""), ("class", "K"), ("other", "")]
+    assert kinds(text, merge=True) == [
+        ("import", ""),
+        ("def", "f"),
+        ("other", ""),
+        ("class", "K"),
+        ("other", ""),
+    ]
 
 
 def test_merged_chunks_stay_small():
@@ -158,7 +170,12 @@ def test_comments_go_to_their_chunks_and_equal_those_of_the_file():
 
 
 def test_a_comment_ends_before_its_line_end():
-    assert [comment.text for comment in find_comments("# a\r\n# b\r# c\u2028d\n#")] == ["# a", "# b", "# c\u2028d", "#"]
+    assert [comment.text for comment in find_comments("# a\r\n# b\r# c\u2028d\n#")] == [
+        "# a",
+        "# b",
+        "# c\u2028d",
+        "#",
+    ]
 
 
 def test_an_open_bracket_takes_only_its_own_statement():

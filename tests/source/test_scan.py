@@ -95,9 +95,9 @@ def test_hostile_text_is_gone_over_a_few_times_at_most(name, monkeypatch):
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_two_megabytes_of_hostile_text_are_cut(name):
-    # Work that grew with the square of the text would take hours here.
-    text = HOSTILE[name](2_000_000)
+def test_much_hostile_text_is_cut(name):
+    # Work that grew with the square of the text would take minutes to hours here.
+    text = HOSTILE[name](2_000_000 if name.startswith("open long") else 300_000)
     assert "".join(chunk.text for chunk in chunks.split(text)) == text
 
 
@@ -125,7 +125,7 @@ def repeats(tree):
                 pending.extend(each)
 
 
-@pytest.mark.parametrize("pattern", patterns())
+@pytest.mark.parametrize("pattern", list(patterns()))
 def test_no_repeat_of_the_splitter_gives_back_what_it_consumed(pattern):
     found = list(repeats(parser.parse(pattern.pattern, pattern.flags)))
     short = pattern is chunks._FIRM  # its one repeat is the space after `async`

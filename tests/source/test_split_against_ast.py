@@ -72,17 +72,24 @@ def comments_of(text):
     return [token.string for token in tokenize.generate_tokens(lines) if token.type == tokenize.COMMENT]
 
 
-NAMES = st.sampled_from(["a", "b_1", "größe", "elsewhere", "finally_", "except1", "ifx", "f", "rb", "match", "type"])
+NAMES = st.sampled_from(
+    ["a", "b_1", "größe", "elsewhere", "finally_", "except1", "ifx", "f", "rb", "match", "type"]
+)
 PREFIXES = st.sampled_from(["", "r", "u", "b", "f", "R", "U", "B", "F", "rb", "bR", "Rb", "fr", "rF", "Fr"])
 BODY = st.lists(
-    st.sampled_from(["x", "#", "(", "]", "{{", "}}", "\\\\", "\\'", '\\"', "\\\n", " ", "\t", "@", "def f(): pass"]),
+    st.sampled_from(
+        ["x", "#", "(", "]", "{{", "}}", "\\\\", "\\'", '\\"', "\\\n", " ", "\t", "@", "def f(): pass"]
+    ),
     max_size=5,
 ).map("".join)
 LONG = st.lists(
-    st.one_of(BODY, st.sampled_from(["\n", "\nimport x\n", "\n@y\n", "\nelse:\n", "\n#no\n", "\n)\n"])), max_size=4
+    st.one_of(BODY, st.sampled_from(["\n", "\nimport x\n", "\n@y\n", "\nelse:\n", "\n#no\n", "\n)\n"])),
+    max_size=4,
 ).map("".join)
 COMMENTS = st.sampled_from(["", "", "  # c", "#'", '# """', "  # (", "#\\", "# [\t'''"])
-BLANKS = st.sampled_from(["\n", "\n", "", "# note\n", "  # deep\n", "\t\n", "\f\n", "\n\n", "#'\n", "  \f# x\n"])
+BLANKS = st.sampled_from(
+    ["\n", "\n", "", "# note\n", "  # deep\n", "\t\n", "\f\n", "\n\n", "#'\n", "  \f# x\n"]
+)
 
 
 @st.composite
@@ -91,7 +98,9 @@ def strings(draw):
     body = draw(LONG if len(quote) == 3 else BODY)
     if "f" in prefix.lower():
         # Backslashes and quotes keep away from fields: that is what Python 3.11 can read.
-        body = draw(st.sampled_from(["", "{{"])) + "{a!r:>{b_1}}" + body + draw(st.sampled_from(["", "{f:%d}"]))
+        body = (
+            draw(st.sampled_from(["", "{{"])) + "{a!r:>{b_1}}" + body + draw(st.sampled_from(["", "{f:%d}"]))
+        )
     elif "b" in prefix.lower():
         body = body.replace("\f", "")
     return f"{prefix}{quote}{body}{quote}"
@@ -116,7 +125,16 @@ EXPRESSIONS = st.recursive(st.one_of(NAMES, strings(), st.just("0x1f")), bracket
 def simple(draw):
     value = draw(EXPRESSIONS)
     form = draw(
-        st.sampled_from(["{n} = {v}", "{v}", "{n} = \\\n{v}", "assert {v}; {n}", "import {n}", "from {n} import (\n{n},\n)"])
+        st.sampled_from(
+            [
+                "{n} = {v}",
+                "{v}",
+                "{n} = \\\n{v}",
+                "assert {v}; {n}",
+                "import {n}",
+                "from {n} import (\n{n},\n)",
+            ]
+        )
     )
     return form.format(n=draw(NAMES), v=value) + draw(COMMENTS) + "\n"
 
@@ -138,7 +156,9 @@ def blocks(draw):
 
 @st.composite
 def compound(draw):
-    kind = draw(st.sampled_from(["def", "async def", "class", "if", "try", "for", "while", "with", "match", "one"]))
+    kind = draw(
+        st.sampled_from(["def", "async def", "class", "if", "try", "for", "while", "with", "match", "one"])
+    )
     block = lambda: draw(blocks())  # noqa: E731  # a statement for each draw
     name, value = draw(NAMES), draw(EXPRESSIONS)
     gap = draw(st.sampled_from([" ", "  ", " \\\n", "\t"]))
@@ -160,15 +180,17 @@ def compound(draw):
 
 @st.composite
 def programs(draw):
-    parts = draw(st.lists(st.one_of(simple(), compound(), BLANKS), max_size=6))
-    parts = [draw(st.sampled_from(["", "", "", "\f", " \f"])) + part if part.strip() else part for part in parts]
+    parts = draw(st.lists(st.one_of(simple(), compound(), BLANKS), max_size=4))
+    parts = [
+        draw(st.sampled_from(["", "", "", "\f", " \f"])) + part if part.strip() else part for part in parts
+    ]
     text = "".join(parts)
     if draw(st.booleans()):
         text = text.removesuffix("\n")
     return text.replace("\n", draw(st.sampled_from(["\n", "\n", "\r\n", "\r"])))
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(programs())
 def test_generated_programs_are_cut_where_python_begins_statements(text):
     if not parses(text):  # a bytes literal with a letter outside ASCII, a name before a string, and the like
@@ -176,7 +198,7 @@ def test_generated_programs_are_cut_where_python_begins_statements(text):
     assert found(text) == wanted(parse(text))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(programs())
 def test_comments_are_those_of_the_tokenizer(text):
     if parses(text):
@@ -186,23 +208,27 @@ def test_comments_are_those_of_the_tokenizer(text):
 def test_most_generated_programs_are_accepted_by_python():
     seen = []
 
-    @settings(max_examples=200, deadline=None, database=None)
+    @settings(max_examples=60, deadline=None, database=None)
     @given(programs())
     def collect(text):
         seen.append((parses(text), len(split(text, merge=False))))
 
     collect()
     assert sum(fits for fits, _ in seen) > 0.6 * len(seen)
-    assert sum(count > 2 for fits, count in seen if fits) > 40
+    assert sum(count > 2 for fits, count in seen if fits) > 10
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(programs(), st.data())
 def test_a_wrong_cut_never_goes_unnoticed(text, data):
     """Of a text that Python accepts either every cut is right, or a chunk alone does not parse."""
     at = data.draw(st.integers(0, len(text)))
     gone = data.draw(st.integers(0, 3))
-    new = data.draw(st.sampled_from(["", "\n", "'", '"""', "(", ")", "\\\n", "\n@", "#", "f'{", "}", ":", "\f", "x\n", " "]))
+    new = data.draw(
+        st.sampled_from(
+            ["", "\n", "'", '"""', "(", ")", "\\\n", "\n@", "#", "f'{", "}", ":", "\f", "x\n", " "]
+        )
+    )
     text = text[:at] + new + text[at + gone :]
     pieces = [chunk.text for chunk in split(text, merge=False)]
     assert "".join(pieces) == text
@@ -259,14 +285,25 @@ def test_comments_of_the_standard_library_are_those_of_the_tokenizer():
     assert compared > 20
 
 
+@st.composite
+def nested(draw, inner):
+    quote = draw(st.sampled_from(["'", '"', "'''", '"""']))
+    left, right = (
+        draw(st.sampled_from(["", "{{", "\\\\", "#"])),
+        draw(st.sampled_from(["", "}}", "\\\\", "# ("])),
+    )
+    spec = draw(st.sampled_from(["", "!r", ":>{a}", "!s:{a}{a}", ":#", ":{'}'}"]))
+    return f"f{quote}{left}{{ {draw(inner)} {spec}}}{right}{quote}"
+
+
+FIELDS = st.sampled_from(["a", "'#'", '"("', "d['}']", "({'x': 1}['x'])", "\n1\n", "a  # '(\n"])
+
+
 @pytest.mark.skipif(sys.version_info < (3, 12), reason="nested quotes in f-strings came with Python 3.12")
-@settings(max_examples=300, deadline=None)
-@given(st.recursive(st.sampled_from(["a", "'#'", '"("', "d['}']", "{'x': 1}['x']", "\n1\n"]), 
-    lambda inner: st.builds(lambda quote, left, field, spec, right: f"f{quote}{left}{{ {field} {spec}}}{right}{quote}",
-        st.sampled_from(["'", '"', "'''", '"""']), st.sampled_from(["", "{{", "\\\\", "#"]), inner,
-        st.sampled_from(["", "!r", ":>{a}", "!s:{a}{a}", ":#"]), st.sampled_from(["", "}}", "\\\\", "# ("])), max_leaves=4))  # fmt: skip
+@settings(max_examples=200, deadline=None)
+@given(st.recursive(FIELDS, nested, max_leaves=4))
 def test_nested_f_strings_are_read_as_python_does(value):
-    text = f"x = (\n{value})  # c\ny = 1\n"
+    text = f"x = (\n{value}\n)  # c\ny = 1\n"
     if parses(text):
-        assert found(text) == ([1, 4 + value.count("\n") - 1], [])
-        assert [comment.text for comment in find_comments(text)] == ["# c"]
+        assert found(text) == wanted(parse(text))
+        assert find_comments(text)[-1].text == "# c"

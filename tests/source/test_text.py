@@ -50,7 +50,14 @@ def test_columns_count_code_points_and_utf16_columns_count_units():
 
 def test_a_client_column_inside_a_surrogate_pair_means_the_character():
     source = SourceText(PATH, "a😀b\nplain")
-    assert [source.position_at_utf16(1, column).column for column in (0, 1, 2, 3, 4, 99)] == [1, 2, 2, 3, 4, 4]
+    assert [source.position_at_utf16(1, column).column for column in (0, 1, 2, 3, 4, 99)] == [
+        1,
+        2,
+        2,
+        3,
+        4,
+        4,
+    ]
     assert source.position_at_utf16(2, 99) == Position(2, 6)
     assert source.position_at_utf16(99, 3) == Position(2, 6)
     assert source.position_at_utf16(0, 3) == Position(1, 1)
@@ -74,7 +81,9 @@ def test_columns_of_a_client_come_back(text):
             assert source.position_at_utf16(row, source.utf16_column(place)) == place
 
 
-@pytest.mark.parametrize("place", [Position(0, 1), Position(1, 0), Position(1, 6), Position(2, 4), Position(3, 1)])
+@pytest.mark.parametrize(
+    "place", [Position(0, 1), Position(1, 0), Position(1, 6), Position(2, 4), Position(3, 1)]
+)
 def test_a_place_outside_of_the_text_is_an_error(place):
     with pytest.raises(ValueError, match=f"{place.row}:{place.column}"):
         SourceText(PATH, "abc\nde").offset(place)
@@ -138,7 +147,9 @@ def test_an_unknown_encoding_is_named_with_its_line(name):
     assert reason(f"\n# coding: {name}\n".encode()) == f"unknown encoding {name!r} in line 2"
 
 
-@pytest.mark.parametrize("name", ["utf-16", "utf_32_be", "punycode", "idna", "unicode_escape", "utf7", "cp037"])
+@pytest.mark.parametrize(
+    "name", ["utf-16", "utf_32_be", "punycode", "idna", "unicode_escape", "utf7", "cp037"]
+)
 def test_an_encoding_that_no_source_can_be_in_is_refused(name):
     message = reason(f"# coding: {name}\nx = 1\n".encode())
     assert message in {
@@ -170,9 +181,10 @@ def test_any_bytes_are_text_or_a_clear_error(data):
     try:
         source = decode(data, PATH)
     except SourceError as error:
-        assert str(error)
+        message = str(error)
     else:
-        assert source.encode(source.text) == data
+        message = "" if source.encode(source.text) == data else "other bytes come back"
+    assert message == "" or message.startswith(("is ", "unknown encoding ", "encoding ", "begins with "))
 
 
 def test_a_file_is_read_with_its_line_ends(tmp_path):

@@ -11,7 +11,7 @@ def before(x):
     def layer(y):
         return jnp.sin(y) * scale
 
-    for scale in (jnp.float32(1), jnp.float32(2), jnp.float32(3)):
+    for scale in (jnp.float32(1), jnp.float32(2), jnp.float32(3)):  # noqa: B007 - read by the layer
         x = layer(x)
     return x.sum()
 

@@ -1,0 +1,121 @@
+"""`remat-lint check`: lint, fix, print."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from remat_lint.commands.console import Console
+from remat_lint.commands.fixing import Fixed, fix_all, saver
+from remat_lint.commands.progress import Bar
+from remat_lint.commands.report import report
+from remat_lint.config import Overrides, Settings, load
+from remat_lint.engine import Engine, Result
+from remat_lint.errors import UsageError
+from remat_lint.findings import Finding, Position, Severity, Span
+from remat_lint.rules import registry
+from remat_lint.source.patterns import Patterns
+from remat_lint.source.text import SourceError, SourceText, decode
+
+STDIN = "-"
+USAGE = 2
+
+
+def run(arguments: argparse.Namespace, console: Console) -> int:
+    """Lint what the command line names; the exit code says what was found."""
+    gc.disable()  # trees make the collector run often and give it nothing to collect; the process is short
+    if arguments.verbose:
+        logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s", stream=sys.stderr)
+    piped = STDIN in arguments.paths
+    if piped and len(arguments.paths) > 1:
+        raise UsageError("`-` (stdin) cannot be combined with other paths")
+    if arguments.stdin_filename and not piped:
+        raise UsageError("--stdin-filename needs the path `-`")
+    named = [arguments.stdin_filename or STDIN] if piped else arguments.paths
+    paths = [Path(name) for name in named]
+    settings = load(paths, registry().values(), overrides(arguments))
+    if arguments.verbose:
+        console.put_aside(
+            [f"project: {settings.root}\n", f"configuration: {settings.config_file or 'none'}\n"]
+        )
+    if piped:
+        return _check_stdin(paths[0].absolute(), settings, arguments, console)
+    return _check_paths(paths, settings, arguments, console)
+
+
+def overrides(arguments: argparse.Namespace) -> Overrides:
+    """What the options say about settings."""
+    return Overrides(
+        config=Path(arguments.config) if arguments.config else None,
+        isolated=arguments.isolated,
+        select=_split(getattr(arguments, "select", ()), "--select"),
+        ignore=_split(getattr(arguments, "ignore", ()), "--ignore"),
+    )
+
+
+def report_problems(problems: Sequence[str], paths: Sequence[Path], console: Console) -> bool:
+    """Say what could not be looked at; True if the command line itself names such a place."""
+    named = tuple(f"{path.absolute()}: " for path in paths)
+    for problem in problems:
+        (console.error if problem.startswith(named) else console.warn)(problem)
+    return any(problem.startswith(named) for problem in problems)
+
+
+def _split(values: Sequence[str], option: str) -> tuple[str, ...]:
+    selectors = tuple(part.strip() for value in values for part in value.split(",") if part.strip())
+    if values and not selectors:
+        raise UsageError(f"{option} names no rule")
+    return selectors
+
+
+def _check_paths(
+    paths: Sequence[Path], settings: Settings, arguments: argparse.Namespace, console: Console
+) -> int:
+    engine = Engine(settings)
+    with Bar(visible=console.shows_progress) as bar:
+        result = engine.check_paths(paths, bar.advance)
+    unreadable = report_problems(result.problems, paths, console)
+    if not result.files and not unreadable:
+        console.warn("no Python files found under the given paths")
+    fixed = Fixed(result)
+    if arguments.fix or arguments.diff:
+        save = None if arguments.diff else saver(settings.root)
+        fixed = fix_all(engine, result, console, unsafe=arguments.unsafe_fixes, save=save)
+    code = report(fixed, arguments, console)
+    return USAGE if unreadable else code
+
+
+def _check_stdin(path: Path, settings: Settings, arguments: argparse.Namespace, console: Console) -> int:
+    """Lint the text on stdin as if it were the file `path`; with `--fix` the fixed text is the result."""
+    data = sys.stdin.buffer.read()
+    engine = Engine(settings)
+    fixed = Fixed(Result(files=1))
+    try:
+        source = decode(data, path)
+    except SourceError as error:
+        fixed = Fixed(_unreadable(path, error.reason))
+    else:
+        if not _is_excluded(path, settings):
+            fixed = Fixed(engine.check_text(source.text, path))
+    if arguments.fix or arguments.diff:
+        fixed = fix_all(engine, fixed.result, console, unsafe=arguments.unsafe_fixes, save=None)
+    if arguments.diff or not arguments.fix:
+        return report(fixed, arguments, console)
+    console.write_bytes(source.encode(fixed.outcomes[0].after.text) if fixed.outcomes else data)
+    return report(fixed, arguments, console, aside=True)
+
+
+def _is_excluded(path: Path, settings: Settings) -> bool:
+    inside = path.is_relative_to(settings.pattern_root)
+    parts = path.relative_to(settings.pattern_root).parts if inside else (path.name,)
+    return Patterns(settings.exclude).find_above(parts) is not None
+
+
+def _unreadable(path: Path, reason: str) -> Result:
+    start = Position(1, 1)
+    finding = Finding("RML001", "syntax-error", Severity.ERROR, reason, str(path), Span(start, start))
+    return Result((finding,), files=1, sources={str(path): SourceText(path, "")})

@@ -1,0 +1,93 @@
+"""Fixing the files of a run and putting what is left of the findings together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from remat_lint.commands.console import Console
+from remat_lint.engine import Engine, Result
+from remat_lint.findings import Finding
+from remat_lint.fixes import FixError, Outcome, fix_text, write
+from remat_lint.source.text import SourceError, SourceText
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A run after fixing.
+
+    Attributes:
+        result: what is left to report.
+        outcomes: the files that changed, or would.
+        failed: whether a file could not be written.
+    """
+
+    result: Result
+    outcomes: tuple[Outcome, ...] = ()
+    failed: bool = False
+
+
+def fix_all(
+    engine: Engine, result: Result, console: Console, *, unsafe: bool, save: Callable[[Outcome], None] | None
+) -> Fixed:
+    """Fix every file of a result; each is linted in memory and then given to `save`.
+
+    A file that cannot be saved keeps its findings, and a sentence says why.
+    """
+    sources = dict(result.sources)
+    outcomes: list[Outcome] = []
+    failed = False
+    remaining: list[Finding] = []
+    for path, findings in _by_file(result.findings).items():
+        source = sources[path]
+        outcome = fix_text(source, findings, _linter(engine, source), unsafe=unsafe)
+        _report_dropped(outcome, console)
+        try:
+            if outcome.changed and save:
+                save(outcome)
+        except (FixError, SourceError) as error:
+            console.error(f"{path}: {error.reason}")
+            failed = True
+            outcome = Outcome(source, source, findings=tuple(findings))
+        if outcome.changed:
+            outcomes.append(outcome)
+            sources[path] = outcome.after
+        remaining += outcome.findings
+    left = tuple(sorted(remaining, key=Finding.sort_key))
+    return Fixed(replace(result, findings=left, sources=sources), tuple(outcomes), failed)
+
+
+def saver(root: Path) -> Callable[[Outcome], None]:
+    """What puts fixed files on disk, for the project `root`."""
+
+    def save(outcome: Outcome) -> None:
+        path = outcome.before.path
+        # A file that was named and lies elsewhere is a project of its own: its folder.
+        write(outcome, root if path.is_relative_to(root) else path.parent)
+
+    return save
+
+
+def _linter(engine: Engine, source: SourceText) -> Callable[[str], Sequence[Finding]]:
+    def lint(text: str) -> Sequence[Finding]:
+        found = engine.check_text(text, source.path).findings
+        return [finding for finding in found if finding.path == str(source.path)]
+
+    return lint
+
+
+def _by_file(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    groups: dict[str, list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault(finding.path, []).append(finding)
+    return groups
+
+
+def _report_dropped(outcome: Outcome, console: Console) -> None:
+    for one in outcome.dropped:
+        start = one.finding.span.start
+        console.warn(
+            f"{one.finding.path}:{start.row}:{start.column}: "
+            f"the fix for {one.finding.code} was left out: {one.reason}"
+        )

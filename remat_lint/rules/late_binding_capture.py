@@ -1,0 +1,133 @@
+"""Finds a checkpointed function that is made in a loop, reads the loop's variable, and is called after the round.
+
+## What it does
+Reports a lambda or nested function that is wrapped in a loop or comprehension, reads a variable that each round
+binds anew, and is collected: appended to a list, stored in a container, made an element of a comprehension.
+
+## Why it is a problem
+Python looks up the variable when the function is called, and by then it has the value of the last round. Each
+collected function computes with that last value. With `jax.checkpoint` the mistake is harder to see, because the
+first call freezes the value: neither the loss nor the gradient tells.
+
+## When to ignore it
+When every collected function is meant to see the last value.
+
+## Fix safety
+The fix binds the value as the default of a keyword-only parameter, which is safe: a default that is not passed does
+not cross the checkpoint, and nobody can have meant the last value for all of them. It is not offered when the body
+assigns the name, or when the function takes `**kwargs`.
+
+## References
+<https://docs.python.org/3/faq/programming.html#why-do-lambdas-defined-in-a-loop-with-different-values-all-return-the-same-result>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from remat_lint.facts import nodes as n
+from remat_lint.findings import Edit, Fix, Severity, Span
+from remat_lint.project.analysis import Analysis
+from remat_lint.project.captures import Read
+from remat_lint.project.escapes import Escape
+from remat_lint.project.scopes import LoopNode, Scope
+from remat_lint.project.values import FunctionRef, WrapSite
+from remat_lint.rules.rule import Note, Place, Report, Rule, Silent, safe
+
+
+@dataclass(frozen=True, slots=True)
+class _Late:
+    """The function, and the variables that it reads too late."""
+
+    function: FunctionRef
+    names: tuple[str, ...]
+
+
+class LateBindingCapture(Rule):
+    """`late-binding-capture`: every collected function sees the last value."""
+
+    code = "RML102"
+    name = "late-binding-capture"
+    category = "correctness"
+    severity = Severity.ERROR
+    subject = WrapSite
+
+    def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
+        """Report a site in a loop whose function leaves the round with the loop's variable unbound."""
+        for function in subject.functions:
+            if function.made is None or not function.made.loops or function.receiver is not None:
+                continue
+            frame = function.made.frame
+            for loop in reversed(function.made.loops):
+                late = [read for read in project.captures.reads(function) if _is_bound_by(read, loop, frame)]
+                if not late:
+                    continue
+                leaving = _leaving(subject, Escape(project, frame, loop))
+                if leaving is None:
+                    yield Silent("the function is used up in the round of the loop that makes it")
+                    continue
+                yield self._report(subject, function, late, leaving, loop)
+                break
+
+    def _report(
+        self, site: WrapSite, function: FunctionRef, late: list[Read], leaving: n.Expression, loop: LoopNode
+    ) -> Report:
+        module = function.scope.module
+        names = tuple(dict.fromkeys(read.access.name for read in late))
+        listed = " and ".join(f"`{name}`" for name in names)
+        what = f"`{function.scope.name}`" if function.scope.name else "this lambda"
+        message = (
+            f"{what} leaves the round of the loop that makes it and reads {listed} when it is called: every collected "
+            f"function computes with the last value; bind it now, as a default: `*, {names[0]}={names[0]}`"
+        )
+        notes = [Note(Place(module, read.at), f"`{read.access.name}` is looked up here at the call") for read in late[:1]]
+        target = loop.target if isinstance(loop, n.Loop) else loop.clauses[0].target
+        if target is not None:
+            notes.append(Note(Place(module, target.at), "each round binds it anew"))
+        if leaving.at != site.at:
+            notes.append(Note(Place(module, site.at), f"where {what} is wrapped"))
+        return Report(Place(module, leaving.at), message, self.severity, tuple(notes), facts=_Late(function, names))
+
+    def fix(self, report: Report, project: Analysis) -> Fix | None:
+        """Bind the variables as keyword-only defaults."""
+        del project
+        late: _Late = report.facts
+        scope = late.function.scope
+        kinds = {parameter.kind for parameter in scope.parameters()}
+        taken = set(scope.bindings) | set(scope.declared)
+        if "double-star" in kinds or taken & set(late.names) or not isinstance(scope.node, n.Function):
+            return None
+        defaults = ", ".join(f"{name}={name}" for name in late.names)
+        text = defaults if kinds & {"star", "keyword-only"} else f"*, {defaults}"
+        listed = " and ".join(f"`{name}`" for name in late.names)
+        return safe(f"Bind {listed} as a keyword-only default", _append_parameter(report.place, scope, scope.node, text))
+
+
+def _is_bound_by(read: Read, loop: LoopNode, frame: Scope) -> bool:
+    """Whether a read is of a variable that each round of `loop` binds."""
+    root = read.access.scope
+    if root.kind == "class" or root.frame is not frame:
+        return False
+    return any(loop in event.loops for event in root.bindings.get(read.access.name, ()))
+
+
+def _leaving(site: WrapSite, escape: Escape) -> n.Expression | None:
+    """Return the expression by which the wrapped function leaves its round."""
+    if site.definition is not None:
+        return escape.of_name(site.definition.name, site.definition.node.at if site.definition.node else site.at)
+    node = site.event.node
+    return escape.of(node) if isinstance(node, n.Call) else None
+
+
+def _append_parameter(place: Place, scope: Scope, node: n.Function, text: str) -> Edit:
+    """Return the edit that adds parameters at the end of a signature."""
+    module = place.module
+    parameters = scope.parameters()
+    if parameters:
+        return Place(module, parameters[-1].at).insert_after(f", {text}")
+    start = module.span(node.name_at).start if node.is_lambda else module.span(node.name_at).end
+    offset = module.source.offset(start)
+    after = offset + len("lambda") if node.is_lambda else module.source.text.index("(", offset) + 1
+    position = module.source.position(after)
+    return Edit(Span(position, position), f" {text}" if node.is_lambda else text)
