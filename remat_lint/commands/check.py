@@ -35,6 +35,10 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         raise UsageError("`-` (stdin) cannot be combined with other paths")
     if arguments.stdin_filename and not piped:
         raise UsageError("--stdin-filename needs the path `-`")
+    if arguments.statistics and arguments.output_format in {"json", "github"}:
+        raise UsageError(
+            f"--statistics is text and cannot be combined with --output-format {arguments.output_format}"
+        )
     named = [arguments.stdin_filename or STDIN] if piped else arguments.paths
     paths = [Path(name) for name in named]
     settings = load(paths, registry().values(), overrides(arguments))

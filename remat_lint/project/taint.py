@@ -10,7 +10,7 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import effects
 from remat_lint.project import levels
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.body import Body
+from remat_lint.project.body import Body, Entry
 from remat_lint.project.levels import Level
 from remat_lint.project.parameters import Given, passed_to, site_levels
 from remat_lint.project.scopes import Event, Scope, reaching
@@ -321,8 +321,6 @@ class Taint:
         return level
 
     def _returned(self, callee: FunctionRef, node: n.Call, moment: Moment, path: tuple[int, ...]) -> Level:
-        from remat_lint.project.body import Entry  # noqa: PLC0415 - only here is one made by hand
-
         given = passed_to(Entry(callee, moment.event, node), moment, self)
         return self._run(callee.scope, given, path)
 

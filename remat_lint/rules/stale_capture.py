@@ -26,11 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from remat_lint.findings import Severity
+from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.staleness import Stale
 from remat_lint.project.values import WrapSite
-from remat_lint.rules.rule import Note, Place, Report, Rule, Silent
+from remat_lint.rules.arguments import ArgumentEdit
+from remat_lint.rules.rule import Note, Place, Report, Rule, Silent, unsafe
 
 
 class StaleCapture(Rule):
@@ -74,3 +75,17 @@ class StaleCapture(Rule):
             notes.append(Note(Place(stale.call.event.module, stale.call.event.at), f"where {function} is called"))
         severity = Severity.ERROR if stale.certain else Severity.WARNING
         return Report(Place(stale.read.module, stale.read.at), message, severity, tuple(notes), facts=stale)
+
+    def fix(self, report: Report, project: Analysis) -> Fix | None:
+        """Pass the value as an argument, at every call."""
+        stale: Stale = report.facts
+        function = stale.function
+        if stale.read.module is not function.scope.module or function.receiver is not None:
+            return None
+        sites = tuple(
+            site
+            for site in project.sites.values()
+            if any(other.scope is function.scope for other in site.functions)
+        )
+        edits = ArgumentEdit(function, sites, stale.read.access, project).edits()
+        return unsafe(f"Pass `{stale.read.access}` as an argument", *edits) if edits else None

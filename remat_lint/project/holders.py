@@ -1,0 +1,167 @@
+"""Where the object lives that a statement of a body changes, and what kind of object it is."""
+
+from __future__ import annotations
+
+from remat_lint.facts import nodes as n
+from remat_lint.jaxapi.effects import makes_traced
+from remat_lint.project.analysis import Analysis
+from remat_lint.project.arguments import keyword
+from remat_lint.project.body import Body
+from remat_lint.project.parameters import is_passed
+from remat_lint.project.scopes import Scope, reaching
+from remat_lint.project.taint import Taint
+from remat_lint.project.values import (
+    ClassRef,
+    Data,
+    External,
+    FunctionRef,
+    Given,
+    Instance,
+    ModuleRef,
+    Moment,
+    Result,
+    Value,
+    Wrapped,
+)
+
+_KINDS = {
+    **{f"{package}{name}": "list" for package in ("builtins.", "typing.") for name in ("list", "List")},
+    **{f"{package}{name}": "dict" for package in ("builtins.", "typing.") for name in ("dict", "Dict", "MutableMapping")},
+    **{f"{package}{name}": "set" for package in ("builtins.", "typing.") for name in ("set", "Set")},
+    **{f"collections.{name}": "dict" for name in ("defaultdict", "OrderedDict", "Counter")},
+    "typing.DefaultDict": "dict",
+    "collections.abc.MutableMapping": "dict",
+    "collections.deque": "list",
+    "types.SimpleNamespace": "object",
+    "argparse.Namespace": "object",
+    "threading.local": "object",
+}
+_FIELDS = frozenset({"dataclasses.field"})
+_PLAIN_BASES = frozenset({"builtins.object", "builtins.dict", "builtins.list", "abc.ABC", "typing.Protocol", "typing.Generic"})
+_PLAIN_DECORATORS = frozenset({"dataclasses.dataclass", "functools.total_ordering"})
+_LONGEST_ALIAS = 4
+
+
+class Holders:
+    """Answers for one body."""
+
+    def __init__(self, body: Body, taint: Taint, project: Analysis) -> None:
+        self.body, self.taint, self.project = body, taint, project
+
+    def is_outside(self, node: n.Expression, moment: Moment, depth: int = 0) -> bool:
+        """Whether an object was there before the trace and is no argument: captured, global, or a default value."""
+        root = node
+        while isinstance(root, n.Attribute | n.Subscript):
+            root = root.value
+        if not isinstance(root, n.Name):
+            return False
+        scope = moment.scope.find(root.id)
+        if scope is None or not self.body.contains(scope):
+            return scope is not None
+        parameter = scope.parameter(root.id)
+        if parameter is not None:
+            return self._outlives(scope, parameter, moment, whole=root is node)
+        if depth > _LONGEST_ALIAS:
+            return False
+        same = moment.event is not None and moment.scope.frame is scope.frame
+        events = scope.bindings.get(root.id, [])
+        live = reaching(events, moment.event, scope.frame) if same else events
+        return bool(live) and all(
+            isinstance(event.value, n.Name | n.Attribute | n.Subscript)
+            and not event.part
+            and self.is_outside(event.value, Moment(event.scope, event), depth + 1)
+            for event in live
+        )
+
+    def _outlives(self, scope: Scope, parameter: n.Parameter, moment: Moment, *, whole: bool) -> bool:
+        """Whether a parameter holds something that was not made for the call: `self`, or a mutable default."""
+        if self.taint.is_receiver(scope, parameter.name):
+            return self._receiver_is_outside(scope, moment)
+        default = isinstance(parameter.default, n.Collection) and parameter.default.kind in ("list", "dict")
+        root = self.body.root.function.scope
+        return default and whole and scope is root and not is_passed(self.body, parameter, self.taint)
+
+    def _receiver_is_outside(self, scope: Scope, moment: Moment) -> bool:
+        del moment
+        for entry in self.body.entries[scope]:
+            if entry.event is None:
+                return True
+            func = entry.call.func if entry.call is not None else None
+            if isinstance(func, n.Attribute) and self.is_outside(func.value, Moment(entry.event.scope, entry.event), 1):
+                return True
+        return False
+
+    def kind(self, node: n.Expression, moment: Moment) -> str:
+        """Return list, dict, set, object, class, module or function; empty if it is not known or not plain."""
+        for value in self.project.evaluate(node, moment):
+            kind = self._kind(value)
+            if kind:
+                return kind
+        return ""
+
+    def _kind(self, value: Value) -> str:
+        match value:
+            case Data(node=n.Collection() as made):
+                return made.kind
+            case Data(node=n.Comprehension() as made):
+                return made.kind
+            case Result():
+                return self._made_by(value)
+            case Instance():
+                return "object" if self._is_plain(value.cls.scope) else ""
+            case ClassRef():
+                return "class"
+            case ModuleRef():
+                return "module"
+            case FunctionRef() | Wrapped():
+                return "function"
+            case Given():
+                return self._annotated(value)
+            case _:
+                return ""
+
+    def _made_by(self, value: Result) -> str:
+        if value.dotted in _FIELDS:
+            factory = keyword(value.call, "default_factory")
+            name = factory.value.id if factory is not None and isinstance(factory.value, n.Name) else ""
+            return name if name in ("list", "dict", "set") else ""
+        return "array" if makes_traced(value.dotted) else _KINDS.get(value.dotted, "")
+
+    def _annotated(self, value: Given) -> str:
+        annotation = value.parameter.annotation
+        if isinstance(annotation, n.Subscript):
+            annotation = annotation.value
+        if annotation is None:
+            return ""
+        for found in self.project.evaluate(annotation, Moment(value.scope.parent or value.scope, value.scope.definition)):
+            if isinstance(found, External):
+                return _KINDS.get(found.dotted, "")
+        return ""
+
+    def _is_plain(self, cls: Scope) -> bool:
+        """Whether setting an attribute does nothing more: no class of a framework, nothing frozen."""
+        for step in self.project.lineage(cls):
+            for base in self.project.bases(step):
+                plain = isinstance(base, External) and base.dotted in _PLAIN_BASES
+                if not plain and not isinstance(base, ClassRef) and not _is_generic(base):
+                    return False
+            if any(name in step.bindings for name in ("__setattr__", "__setitem__")):
+                return False
+            assert isinstance(step.node, n.Class)
+            if not all(self._is_plain_decorator(decorator, step) for decorator in step.node.decorators):
+                return False
+        return True
+
+    def _is_plain_decorator(self, decorator: n.Expression, cls: Scope) -> bool:
+        if isinstance(decorator, n.Call):
+            frozen = keyword(decorator, "frozen")
+            if frozen is not None:
+                return False
+            decorator = decorator.func
+        values = self.project.evaluate(decorator, Moment(cls.parent or cls, cls.definition))
+        return all(isinstance(v, External) and v.dotted in _PLAIN_DECORATORS for v in values)
+
+
+def _is_generic(base: Value) -> bool:
+    """Whether a base is a subscripted one like `Generic[T]`."""
+    return isinstance(base, Data) and isinstance(base.node, n.Subscript)

@@ -1,0 +1,393 @@
+"""Finds `flag is True` and `isinstance(flag, bool)` on an argument that `jax.checkpoint` replaces by a tracer.
+
+## What it does
+Reports `p is True`, `p is not False`, `case True:` and `isinstance(p, (bool, int, float))` on a parameter `p` of a
+checkpointed function that is not static, where a visible call passes a Python bool or number there or the annotation
+says that one comes.
+
+## Why it is a problem
+Every argument that is not static becomes a traced array inside. A traced array is never the object `True` and is no
+`bool`, `int` or `float`, so the test silently gives the other answer than without the checkpoint: the program goes
+down the wrong branch and computes something else. (`if p:` would at least raise.)
+
+## When to ignore it
+When the parameter always receives arrays, for which the test answers the same with and without the checkpoint.
+
+## Fix safety
+The fix makes the parameter static with `static_argnums`, which is offered only when every visible call passes it by
+position. It is unsafe: the function is traced again for each new value, and calls elsewhere may pass it by keyword.
+
+## References
+<https://docs.jax.dev/en/latest/_autosummary/jax.checkpoint.html>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from remat_lint.findings import Fix, Severity
+from remat_lint.project.analysis import Analysis
+from remat_lint.project.flagtests import FlagTest, flag_tests
+from remat_lint.project.invocations import Invocation, Signature, invocations, signatures
+from remat_lint.project.scalars import annotated, is_array, scalar
+from remat_lint.project.statics import shift, static_option, static_positions
+from remat_lint.project.values import Moment, WrapSite
+from remat_lint.rules.conditions import when
+from remat_lint.rules.options import add_option
+from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent, unsafe
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evidence:
+    """Why a Python scalar is expected: the call that passes it, and whether its value makes the answers differ."""
+
+    call: Invocation | None
+    certain: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Traced:
+    """What the fix needs to know."""
+
+    site: WrapSite
+    number: int | None
+    calls: tuple[Invocation, ...]
+    position: int | None
+
+
+class IdentityTestOnTracedFlag(Rule):
+    """`identity-test-on-traced-flag`: a test that a traced array answers wrongly."""
+
+    code = "RML302"
+    name = "identity-test-on-traced-flag"
+    category = "correctness"
+    severity = Severity.ERROR
+    subject = WrapSite
+    examples = (
+        Bad(
+            "an identity test, the flag passed by position",
+            """
+import jax
+
+@jax.checkpoint
+def layer(x, train):
+    if train is True:
+#      ^^^^^^^^^^^^^
+        return x * 0.5
+    return x
+
+def owner(x):
+    return layer(x, True)
+""",
+            fixed="""
+import functools
+import jax
+
+@functools.partial(jax.checkpoint, static_argnums=(1,))
+def layer(x, train):
+    if train is True:
+        return x * 0.5
+    return x
+
+def owner(x):
+    return layer(x, True)
+""",
+            message=(
+                "`train is True` is always false inside jax.checkpoint: `train` arrives as a traced array, never as the "
+                "object True, so the other branch is taken without an error; make `train` static (`static_argnums=(1,)`)"
+            ),
+            runs=True,
+        ),
+        Bad(
+            "isinstance, through an alias; the number comes from a constant of the module",
+            """
+from jax import remat as rm
+
+SCALE = 2.0  # échelle
+
+def rescale(x, s):
+    return x * s if isinstance(s, (int, float)) else x
+#                   ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+def owner(x):
+    return rm(rescale, prevent_cse=False)(x, SCALE)
+""",
+            fixed="""
+from jax import remat as rm
+
+SCALE = 2.0  # échelle
+
+def rescale(x, s):
+    return x * s if isinstance(s, (int, float)) else x
+
+def owner(x):
+    return rm(rescale, prevent_cse=False, static_argnums=(1,))(x, SCALE)
+""",
+            message=(
+                "`isinstance(s, …)` is always false inside jax.remat: `s` arrives as a traced array, never as an int or "
+                "float, so the other branch is taken without an error; make `s` static (`static_argnums=(1,)`)"
+            ),
+            runs=True,
+        ),
+        Bad(
+            "a match on a method's flag, options in a partial",
+            """
+from functools import partial
+import jax
+
+class Net:
+    def forward(self, x, mode: bool):
+        match mode:
+            case True:
+#                ^^^^
+                return x * 2
+        return x
+
+    def __call__(self, x):
+        run = jax.checkpoint(self.forward)
+        return run(x, True)
+
+def owner(x):
+    return Net()(x)
+""",
+            fixed="""
+from functools import partial
+import jax
+
+class Net:
+    def forward(self, x, mode: bool):
+        match mode:
+            case True:
+                return x * 2
+        return x
+
+    def __call__(self, x):
+        run = jax.checkpoint(self.forward, static_argnums=(1,))
+        return run(x, True)
+
+def owner(x):
+    return Net()(x)
+""",
+            message=(
+                "`case True` never matches inside jax.checkpoint: `mode` arrives as a traced array, never as the object "
+                "True, so the other branch is taken without an error; make `mode` static (`static_argnums=(1,)`)"
+            ),
+            runs=True,
+        ),
+        Bad(
+            "a flag by keyword stays without a fix",
+            """
+import jax
+
+def owner(x, use_remat=True):
+    def body(h, scaled=False):
+        return h if scaled is False else h * 3
+#                   ^^^^^^^^^^^^^^^
+
+    if use_remat:
+        body = jax.checkpoint(body)
+    return body(x, scaled=False)
+""",
+            message=(
+                "`scaled is False` is always false inside jax.checkpoint: `scaled` arrives as a traced array, never as "
+                "the object False, so the other branch is taken without an error when `use_remat`; make `scaled` static "
+                "(`static_argnums=(1,)`)"
+            ),
+            runs=True,
+        ),
+        Good(
+            "a default that no call passes stays a Python value",
+            """
+import jax
+
+@jax.checkpoint
+def layer(x, train=True):
+    return x * 0.5 if train is True else x
+
+def loss(x):
+    return layer(x)
+""",
+        ),
+        Good(
+            "the flag is static, or bound by partial",
+            """
+from functools import partial
+import jax
+
+@partial(jax.checkpoint, static_argnums=(1,))
+def layer(x, train):
+    return x * 0.5 if train is True else x
+
+def block(x, train):
+    return x * 0.5 if train is True else x
+
+def loss(x):
+    return layer(x, True) + jax.checkpoint(partial(block, train=False))(x)
+""",
+        ),
+        Good(
+            "filter_checkpoint keeps what is no array static",
+            """
+import equinox as eqx
+
+@eqx.filter_checkpoint
+def layer(x, train):
+    return x * 0.5 if train is True else x
+
+def loss(x):
+    return layer(x, True)
+""",
+        ),
+        Good(
+            "tests for None and for containers see the tree, which is not traced",
+            """
+import jax
+
+@jax.checkpoint
+def layer(x, mask):
+    if mask is None or isinstance(mask, dict):
+        return x
+    return x * mask
+
+def loss(x):
+    return layer(x, None)
+""",
+        ),
+        Good(
+            "a number is made an array first",
+            """
+import jax
+import jax.numpy as jnp
+
+@jax.checkpoint
+def layer(x, s):
+    if isinstance(s, (int, float)):
+        s = jnp.float32(s)
+    return x * s
+
+def loss(x):
+    return layer(x, 2.0)
+""",
+        ),
+        Miss(
+            "the flag goes through another function",
+            """
+import jax
+
+def scaled(x, train):
+    return x * 0.5 if train is True else x
+
+@jax.checkpoint
+def layer(x, train):
+    return scaled(x, train)
+
+def loss(x):
+    return layer(x, True)
+""",
+        ),
+    )
+
+    def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
+        """Report each test of a traced parameter that gets a Python scalar."""
+        if not subject.wrapper.has_static:
+            if subject.wrapper.framework in ("equinox", "haliax"):
+                yield Silent(f"{subject.wrapper.qualname} keeps what is no array static")
+            return
+        calls = invocations(subject, project)
+        home = project.place(subject).module
+        for signature in signatures(subject, project):
+            static = static_positions(subject, signature, project)
+            if static is None:
+                yield Silent("which arguments are static is not known")
+                continue
+            if signature.function.scope.module is not home:
+                continue
+            for name, position in _candidates(subject, signature, static):
+                for test in flag_tests(signature.function.scope, name, project):
+                    evidence = _evidence(signature, name, position, test, calls, project)
+                    if evidence is None:
+                        yield Silent(f"no call is seen that passes a Python bool or number as `{name}`")
+                    else:
+                        yield self._report(subject, signature, name, position, test, evidence, calls)
+
+    def _report(  # noqa: PLR0913 - the parts of one story
+        self,
+        site: WrapSite,
+        signature: Signature,
+        name: str,
+        position: int | None,
+        test: FlagTest,
+        evidence: _Evidence,
+        calls: tuple[Invocation, ...],
+    ) -> Report:
+        module = signature.function.scope.module
+        offset = shift(site)
+        number = None if position is None or offset is None else position - offset
+        static = f" (`static_argnums=({number},)`)" if number is not None and "static_argnums" not in site.options else ""
+        message = (
+            f"`{test.text}` {test.outcome} inside {site.wrapper.qualname}: `{name}` arrives as a traced array, never as "
+            f"{test.wanted}, so the other branch is taken without an error{when(site.event)}; make `{name}` static{static}"
+        )
+        notes = []
+        if evidence.call is not None:
+            passed = Place(evidence.call.event.module, evidence.call.call.at)
+            notes.append(Note(passed, f"this call passes a Python value as `{name}`"))
+        notes.append(Note(Place(site.event.module, site.at), "the function is checkpointed here"))
+        severity = self.severity if evidence.certain else Severity.WARNING
+        facts = _Traced(site, number, calls, position)
+        return Report(Place(module, test.at), message, severity, tuple(notes), facts)
+
+    def fix(self, report: Report, project: Analysis) -> Fix | None:
+        """Add `static_argnums` where every visible call passes the flag by position."""
+        facts: _Traced = report.facts
+        if facts.number is None or facts.position is None or static_option(facts.site, project) is not None:
+            return None
+        if not facts.calls or any(not c.complete or len(c.positional) <= facts.position for c in facts.calls):
+            return None
+        if facts.site.scope.module is not report.place.module:
+            return None
+        edits = add_option(facts.site, f"static_argnums=({facts.number},)", project)
+        return unsafe("Make the argument static", *edits) if edits else None
+
+
+def _candidates(
+    site: WrapSite, signature: Signature, static: frozenset[int]
+) -> Iterator[tuple[str, int | None]]:
+    """Yield the parameters that are traced, with their position; None for keyword-only ones."""
+    first = 1 if signature.is_method or site.wrapper.framework in ("linen", "flaxformer") else 0
+    for position, parameter in enumerate(signature.positional):
+        if position >= first and position not in static and parameter.name not in signature.bound:
+            yield parameter.name, position
+    for parameter in signature.function.scope.parameters():
+        if parameter.kind == "keyword-only" and parameter.name not in signature.bound:
+            yield parameter.name, None
+
+
+def _evidence(  # noqa: PLR0913 - the parts of one question
+    signature: Signature,
+    name: str,
+    position: int | None,
+    test: FlagTest,
+    calls: tuple[Invocation, ...],
+    project: Analysis,
+) -> _Evidence | None:
+    parameter = signature.function.scope.parameter(name)
+    assert parameter is not None
+    fits = test.admits(annotated(parameter.annotation))
+    weak: _Evidence | None = None
+    for call in calls:
+        given = call.keywords.get(name) if position is None else call.given(signature, position)
+        if given is None:
+            continue
+        moment = Moment(call.event.scope, call.event)
+        known = scalar(given.value, moment, project)
+        if known is not None and test.admits(known.types):
+            if known.certain and (known.value is None or test.differs(known.value)):
+                return _Evidence(call, certain=True)
+            weak = weak or _Evidence(call, certain=False)
+        elif fits and known is None and not is_array(given.value, moment, project):
+            weak = weak or _Evidence(call, certain=False)
+    if weak is None and not calls and fits and parameter.default is None:
+        return _Evidence(None, certain=False)
+    return weak
