@@ -12,6 +12,7 @@ from remat_lint.project.values import (
     UNKNOWN,
     ClassRef,
     Configured,
+    Deferred,
     Environment,
     External,
     FunctionRef,
@@ -67,6 +68,8 @@ class Application(Members):
                 return self._apply_function(callee, call, moment)
             case ClassRef():
                 return (Instance(callee, None, moment.event),)
+            case Deferred():
+                return (callee.then("()"),)
             case Wrapped() if not callee.instance and any(isinstance(b, ClassRef) for b in callee.site.bodies):
                 return (Wrapped(callee.site, instance=True),)
             case _:
@@ -77,7 +80,7 @@ class Application(Members):
         if wrapper is not None:
             return self.wrap(wrapper, call, moment, ())
         if dotted in PARTIALS and call.args and not call.args[0].star:
-            targets = self.evaluate(call.args[0].value, moment)
+            targets = self.force(self.evaluate(call.args[0].value, moment), moment)
             return tuple(Partial(target, call, moment) for target in targets)
         if dotted in TRANSPARENT:
             return (External(f"{dotted}()"),)
@@ -112,6 +115,8 @@ class Application(Members):
         via = moment.env.via if moment.env is not None else ()
         function = callee.scope.node
         if len(via) >= DEEPEST_FACTORY or not isinstance(function, n.Function) or function.is_generator:
+            return (UNKNOWN,)
+        if not callee.scope.module.matters:
             return (UNKNOWN,)
         given = self._bind_arguments(callee, args)
         event = moment.event
@@ -176,7 +181,7 @@ class Application(Members):
         form = "partial-call" if before else "call"
         if first is None and not spread:
             form = "keyword-only"
-        bodies = () if first is None else self.evaluate(first[0].value, first[1])
+        bodies = () if first is None else self.force(self.evaluate(first[0].value, first[1]), first[1])
         simpler = self._seen_without(call, bodies, moment)
         if simpler is not None:
             return (simpler,)
@@ -228,7 +233,7 @@ class Application(Members):
         made = self._site(site.wrapper, "partial-call", moment, call.at)
         made.options, made.option_moments = site.options, site.option_moments
         made.target = call.args[0].value
-        made.bodies = made.bodies or self.evaluate(call.args[0].value, moment)
+        made.bodies = made.bodies or self.force(self.evaluate(call.args[0].value, moment), moment)
         return (Wrapped(made),)
 
     # Definitions

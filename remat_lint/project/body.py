@@ -169,21 +169,20 @@ def is_kept(body: Body, project: Analysis) -> bool:
     if not site.wrapper.keeps_trace:
         return False
     scope = function.scope
-    calls = project.site_calls(site)
-    if body.root.partials or (function.receiver is not None and site.form == "call"):
-        home: Scope | None = site.scope.frame
-    else:
-        home = scope.parent.frame if scope.parent is not None else None
+    anew = bool(body.root.partials) or (function.receiver is not None and site.form == "call")
+    around = site.scope if anew else scope.parent
+    home = around.frame if around is not None else None
     if home is None or home.kind != "function":
         return True
-    if not calls:
-        return True
-    made = site.event if body.root.partials else function.made or scope.definition
-    loops = made.loops if made is not None and made.frame is home else ()
+    calls = list(project.site_calls(site))
+    if not anew:
+        others = [other for other in project.sites.values() if other is not site and other.wrapper.keeps_trace]
+        calls += [c for o in others if any(f.scope is scope for f in o.functions) for c in project.site_calls(o)]
+    made = site.event if anew else scope.definition
+    loops = made.loops if made is not None else ()
     for number, one in enumerate(calls):
         if one.event.frame is not home or any(loop not in loops for loop in one.event.loops):
             return True
         if any(not exclusive(one.event.arms, other.event.arms) for other in calls[number + 1 :]):
             return True
-    return False
-
+    return not calls

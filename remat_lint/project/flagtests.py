@@ -60,8 +60,11 @@ def flag_tests(scope: Scope, name: str, project: Analysis) -> Iterator[FlagTest]
     function = scope.node
     if not isinstance(function, n.Function) or len(scope.bindings.get(name, ())) != 1:
         return
+    converted: set[int] = set()
     for node in mentions(function, name):
         match node:
+            case n.Conditional() if _converts(node, name, scope, project):
+                converted.add(node.test.at)
             case n.Operation(op="is" | "is not", operands=(left, right)):
                 value = right if is_name(left, name) else left if is_name(right, name) else None
                 if isinstance(value, n.Constant) and isinstance(value.value, bool):
@@ -70,8 +73,17 @@ def flag_tests(scope: Scope, name: str, project: Analysis) -> Iterator[FlagTest]
                 yield from _cases(node, scope)
             case n.Call():
                 types = _scalar_types(node, name, scope, project)
-                if types:
+                if types and node.at not in converted:
                     yield _type_test(node, types)
+
+
+def _converts(node: n.Conditional, name: str, scope: Scope, project: Analysis) -> bool:
+    """Whether an expression only makes an array of what is none yet: `jnp.asarray(p) if isinstance(p, float) else p`."""
+    if not is_name(node.orelse, name) or not isinstance(node.body, n.Call) or len(node.body.args) == 0:
+        return False
+    values = project.evaluate(node.body.func, Moment(scope, None))
+    library = all(isinstance(value, External) and value.dotted.startswith("jax.numpy.") for value in values)
+    return library and is_name(node.body.args[0].value, name)
 
 
 def _identity(node: n.Operation, name: str, value: bool) -> FlagTest:  # noqa: FBT001 - the constant of the test

@@ -77,6 +77,8 @@ class Holders:
         """Whether a parameter holds something that was not made for the call: `self`, or a mutable default."""
         if self.taint.is_receiver(scope, parameter.name):
             return self._receiver_is_outside(scope, moment)
+        if scope is self.body.root.function.scope and parameter.name in self.taint.as_is:
+            return self.body.site.wrapper.framework in ("jax", "trax")
         default = isinstance(parameter.default, n.Collection) and parameter.default.kind in ("list", "dict")
         root = self.body.root.function.scope
         return default and whole and scope is root and not is_passed(self.body, parameter, self.taint)
@@ -92,12 +94,17 @@ class Holders:
         return False
 
     def kind(self, node: n.Expression, moment: Moment) -> str:
-        """Return list, dict, set, object, class, module or function; empty if it is not known or not plain."""
-        for value in self.project.evaluate(node, moment):
-            kind = self._kind(value)
-            if kind:
-                return kind
-        return ""
+        """Return list, dict, set, array, object, class, module or function; empty if it is not known.
+
+        An object of a framework, or one that hangs on it, is `managed`: what a store into it does is not known.
+        """
+        step = node
+        while isinstance(step, n.Attribute | n.Subscript):
+            step = step.value
+            if any(self._kind(value) == "managed" for value in self.project.evaluate(step, moment)):
+                return "managed"
+        kinds = [self._kind(value) for value in self.project.evaluate(node, moment)]
+        return next((kind for kind in kinds if kind), "")
 
     def _kind(self, value: Value) -> str:
         match value:
@@ -108,7 +115,7 @@ class Holders:
             case Result():
                 return self._made_by(value)
             case Instance():
-                return "object" if self._is_plain(value.cls.scope) else ""
+                return "object" if self._is_plain(value.cls.scope) else "managed"
             case ClassRef():
                 return "class"
             case ModuleRef():

@@ -48,6 +48,10 @@ class Members(ABC):
     def name(self, name: str, moment: Moment) -> tuple[Value, ...]:
         """Return what a name can stand for at `moment`."""
 
+    @abstractmethod
+    def force(self, values: tuple[Value, ...], moment: Moment) -> tuple[Value, ...]:
+        """Look up what was deferred among `values`."""
+
     def method_kind(self, scope: Scope) -> str:
         """Return method, staticmethod, classmethod or property, by the decorators of a function in a class."""
         assert isinstance(scope.node, n.Function)
@@ -68,7 +72,7 @@ class Members(ABC):
         values: list[Value] = []
         for base in cls.node.bases:
             if base.keyword is None and not base.star:
-                values += self.evaluate(base.value, moment)
+                values += self.force(self.evaluate(base.value, moment), moment)
         return tuple(values)
 
     def lineage(self, cls: Scope) -> Iterator[Scope]:

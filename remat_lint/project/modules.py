@@ -50,11 +50,15 @@ class Module:
     builder: Builder = field(init=False)
     faults: list[Fault] = field(default_factory=list)
     loaded: set[int] = field(default_factory=set)
+    pending: dict[str, list[int]] = field(default_factory=dict)
     spans: dict[int, tuple[Span, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", None, None, self)
         self.builder = Builder(self.scope)
+        self.pending = {}
+        for index, chunk in enumerate(self.chunks):
+            self.pending.setdefault(chunk.name, []).append(index)
 
     @property
     def path(self) -> Path:
@@ -68,10 +72,15 @@ class Module:
 
     def lookup(self, name: str) -> list[Event]:
         """Return the module-level bindings of `name`, parsing what may bind it."""
-        for index, chunk in enumerate(self.chunks):
-            if index not in self.loaded and (not chunk.name or chunk.name == name):
+        for key in ("", name):
+            for index in self.pending.pop(key, ()):
                 self._load_chunk(index)
         return self.scope.bindings.get(name, [])
+
+    @property
+    def matters(self) -> bool:
+        """Whether the text contains a word without which it cannot spell a wrapper."""
+        return any(word in self.source.text for word in self.wanted)
 
     def span(self, at: int) -> Span:
         """Return the place of the node with number `at`; its chunk is parsed again the first time."""

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from remat_lint.facts import nodes as n
+from remat_lint.project.analysis import Analysis
 from remat_lint.project.body import MODULE_FIRST, Body, Entry
 from remat_lint.project.levels import Level
-from remat_lint.project.values import Moment, WrapSite
+from remat_lint.project.statics import shift, static_option
+from remat_lint.project.values import Moment
 
 if TYPE_CHECKING:
     from remat_lint.project.taint import Taint
@@ -28,10 +30,7 @@ def site_levels(body: Body, taint: Taint) -> Given:
     positional = [p for p in parameters if p.kind in ("positional-only", "positional")]
     if positional and _is_module_first(body):
         given[positional[0].name] = Level.NONE
-    for name in _static_names(site, positional, bound=function.receiver is not None):
-        given[name] = Level.NONE
-    for name in _bound_by_partials(body.root, [p.name for p in positional]):
-        given[name] = Level.NONE
+    given.update(dict.fromkeys(untraced(body, taint.project), Level.NONE))
     for parameter in parameters:
         if parameter.default is not None and not is_passed(body, parameter, taint):
             given[parameter.name] = Level.NONE
@@ -44,24 +43,24 @@ def _is_module_first(body: Body) -> bool:
     )
 
 
-def _static_names(site: WrapSite, positional: list[n.Parameter], *, bound: bool) -> Iterator[str]:
-    """Yield the parameters that `static_argnums` marks; all of them if it cannot be read."""
-    names = site.options.get("static_argnames")
-    if names is not None or site.spread:
-        yield from (p.name for p in positional)
-    option = site.options.get("static_argnums")
-    if option is None:
-        return
-    items = option.value.items if isinstance(option.value, n.Collection) else (option.value,)
-    indices = [item.value for item in items if isinstance(item, n.Constant) and isinstance(item.value, int)]
-    if len(indices) != len(items) or (min(indices, default=0) < 0 and not site.wrapper.negative_static):
-        yield from (p.name for p in positional)
-        return
-    module_first = site.wrapper.framework in MODULE_FIRST and not site.wrapper.counts_self
-    counted = positional[1:] if bound or module_first else positional
-    for index in indices:
-        if -len(counted) <= index < len(counted):
-            yield counted[index].name
+def untraced(body: Body, project: Analysis) -> frozenset[str]:
+    """Return the parameters of the wrapped function that get their argument as it is.
+
+    Those are the static ones and those that a `partial` fills; all of them if `static_argnums` cannot be read.
+    """
+    site, function = body.site, body.root.function
+    positional = [p.name for p in function.scope.parameters() if p.kind in ("positional-only", "positional")]
+    names = frozenset(_bound_by_partials(body.root, list(positional)))
+    option = static_option(site, project)
+    unreadable = option is not None and (
+        option.indices is None or (min(option.indices, default=0) < 0 and not site.wrapper.negative_static)
+    )
+    if unreadable or site.spread or "static_argnames" in site.options:
+        return names | frozenset(positional)
+    counted = positional[1:] if function.receiver is not None else positional
+    counted = counted[shift(site) or 0 :]
+    indices = option.indices if option is not None and option.indices is not None else ()
+    return names | frozenset(counted[index] for index in indices if -len(counted) <= index < len(counted))
 
 
 def _bound_by_partials(entry: Entry, names: list[str]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.policies import lookup_policy
 from remat_lint.jaxapi.wrappers import CANONICAL
 from remat_lint.project.application import Application
+from remat_lint.project.modules import Module
 from remat_lint.project.scopes import Event, Scope, reaching
 from remat_lint.project.values import (
     UNKNOWN,
@@ -13,6 +14,7 @@ from remat_lint.project.values import (
     ClassRef,
     Configured,
     Data,
+    Deferred,
     Environment,
     External,
     FunctionRef,
@@ -212,7 +214,7 @@ class Resolver(Application):
         full = f"{dotted}.{alias.name}"
         if full in CANONICAL or lookup_policy(full) is not None:
             return (External(full),)
-        if source is not None and source is not module and source.lookup(alias.name):
+        if source is not None and source is not module and self.has(source, alias.name):
             return self.exported(source.scope, alias.name)
         below = project.find(module.path, f"{node.module}.{alias.name}".lstrip("."), node.level)
         return (self.module_value(full, below),)
@@ -227,7 +229,31 @@ class Resolver(Application):
         full = f"{scope.module.dotted}.{name}"
         if full in CANONICAL:
             return (External(full),)
+        if not scope.module.matters:
+            return (Deferred(scope, name),)
         return self.name(name, Moment(scope, None))
+
+    def has(self, module: Module, name: str) -> bool:
+        """Whether a module binds a name; one that does not matter is not parsed for the answer."""
+        return bool(module.lookup(name)) if module.matters else name in module.source.text
+
+    def force(self, values: tuple[Value, ...], moment: Moment) -> tuple[Value, ...]:
+        """Look up what was deferred among `values`."""
+        found: list[Value] = []
+        for value in values:
+            if isinstance(value, Deferred):
+                here = self.force(self.name(value.name, Moment(value.scope, None)), moment)
+                for step in value.steps:
+                    here = tuple(after for before in here for after in self._step(before, step, moment))
+                found += here
+            else:
+                found.append(value)
+        return tuple(found)
+
+    def _step(self, value: Value, step: str, moment: Moment) -> tuple[Value, ...]:
+        if step != "()":
+            return self.force(self.attribute(value, step, n.Attribute(-1, n.Name(-1, ""), step), moment), moment)
+        return (Instance(value, None, moment.event),) if isinstance(value, ClassRef) else NOTHING
 
     # Attributes
 
@@ -244,6 +270,8 @@ class Resolver(Application):
                 return self.class_member(base, attr, moment)
             case Result():
                 return (Member(base, attr),)
+            case Deferred():
+                return (base.then(attr),)
             case Wrapped() | Partial() | Configured() | Unknown():
                 return NOTHING
             case _:
@@ -254,7 +282,7 @@ class Resolver(Application):
         if full in CANONICAL or lookup_policy(full) is not None:
             return (External(full),)
         module = base.scope.module
-        if module.lookup(attr):
+        if self.has(module, attr):
             return self.exported(module.scope, attr)
         if module.path.name == "__init__.py":
             path = module.project.find(module.path, attr, 1)

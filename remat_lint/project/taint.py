@@ -12,7 +12,7 @@ from remat_lint.project import levels
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.body import Body, Entry
 from remat_lint.project.levels import Level
-from remat_lint.project.parameters import Given, passed_to, site_levels
+from remat_lint.project.parameters import Given, passed_to, site_levels, untraced
 from remat_lint.project.scopes import Event, Scope, reaching
 from remat_lint.project.values import (
     External,
@@ -27,6 +27,7 @@ from remat_lint.project.values import (
 )
 
 DEEPEST_CALL = 3
+_EAGER = "jax.ensure_compile_time_eval"
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
 _TREE_MAPS = frozenset({"jax.tree.map", "jax.tree_util.tree_map", "jax.tree_map"})
 
@@ -38,6 +39,7 @@ class Taint:
         self.body, self.project = body, project
         self._active: set[tuple[int, int]] = set()
         self._calls: list[tuple[Scope, Given]] = []
+        self.as_is = untraced(body, project)
         self._site = site_levels(body, self)
 
     def level(self, node: n.Expression, moment: Moment) -> Level:
@@ -105,33 +107,34 @@ class Taint:
             self._active.discard(guard)
 
     def _binding(self, event: Event) -> Level:
+        if isinstance(event.value, n.Parameter):
+            return self._parameter(event.scope, event.value)
+        return self.stored(event)
+
+    def stored(self, event: Event) -> Level:
+        """Return the level of what a binding or a store gives to its target."""
         moment = Moment(event.scope, event)
         value = event.value
-        if isinstance(value, n.Parameter):
-            return self._parameter(event.scope, value)
         if isinstance(event.node, n.Bind) and event.node.how == "augmented":
-            return self.augmented(event.node, event)
-        if value is None or isinstance(value, n.Function | n.Class | n.Import):
+            return self._augmented(event.node, moment)
+        if value is None or isinstance(value, n.Function | n.Class | n.Import | n.Parameter):
             return Level.NONE
         match event.part:
             case "":
                 return self.level(value, moment)
             case "element" | "rest":
-                return self.element(value, event, moment)
+                return self._element(value, event, moment)
             case "iteration":
                 return self._iterated(value, event, moment)
             case _:
                 return Level.NONE
 
-    def augmented(self, node: n.Bind, event: Event) -> Level:
-        """Return the level of the value that `target op= value` stores."""
+    def _augmented(self, node: n.Bind, moment: Moment) -> Level:
         assert node.value is not None
-        moment = Moment(event.scope, event)
         before, added = self.level(node.targets[0], moment), self.level(node.value, moment)
         return Level.TRACED if Level.ARRAY in (before, added) else max(before, added)
 
-    def element(self, value: n.Expression, event: Event, moment: Moment) -> Level:
-        """Return the level of the part of `value` that an unpacking gives to the target of `event`."""
+    def _element(self, value: n.Expression, event: Event, moment: Moment) -> Level:
         whole = [levels.position_of(event.target, target) for target in getattr(event.node, "targets", ())]
         path = next((p for p in whole if p is not None), ())
         return self.item(value, path, moment)
@@ -290,7 +293,7 @@ class Taint:
         if bare in effects.STATIC_CALLS or dotted.startswith(("numpy.", "math.")):
             return Level.NONE
         if effects.makes_traced(dotted):
-            return Level.TRACED
+            return self._operands(node, moment) if self._is_eager(moment) else Level.TRACED
         if dotted in _FLATTEN:
             return self._operands(node, moment) if path[:1] == (0,) else Level.NONE
         operands = self._operands(node, moment)
@@ -305,6 +308,15 @@ class Taint:
         if dotted == "typing.cast" and len(node.args) > 1:
             return self.level(node.args[1].value, moment)
         return Level.MAYBE if operands is Level.TRACED and not dotted.startswith("builtins.") else Level.NONE
+
+    def _is_eager(self, moment: Moment) -> bool:
+        """Whether `jax.ensure_compile_time_eval` makes the calls here compute at once."""
+        guards = moment.event.guards if moment.event is not None else ()
+        return any(
+            isinstance(guard, n.With)
+            and any(isinstance(c, n.Call) and self._dotted(c.func, moment) == _EAGER for c, _ in guard.items)
+            for guard in guards
+        )
 
     def _mapped(self, node: n.Call, moment: Moment) -> Level:
         """Return the level of what a function gives that is applied to the other arguments."""

@@ -114,6 +114,22 @@ class ModuleRef:
     dotted: str
 
 
+@dataclass(frozen=True, slots=True)
+class Deferred:
+    """A name of a module of the project that spells no wrapper: looked up only if what it is matters.
+
+    `steps` are attributes to take, or `()` for a call, once it is looked up.
+    """
+
+    scope: Scope
+    name: str
+    steps: tuple[str, ...] = ()
+
+    def then(self, step: str) -> Deferred:
+        """Return the value one step further."""
+        return Deferred(self.scope, self.name, (*self.steps, step))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FunctionRef:
     """One function object: its scope, the event that made it, and what it is bound to."""
@@ -217,6 +233,7 @@ Value = (
     Unknown
     | External
     | ModuleRef
+    | Deferred
     | FunctionRef
     | ClassRef
     | Instance

@@ -94,8 +94,9 @@ def owner(x):
     return layer(x, True)
 """,
             message=(
-                "`train is True` is always false inside jax.checkpoint: `train` arrives as a traced array, never as the "
-                "object True, so the other branch is taken without an error; make `train` static (`static_argnums=(1,)`)"
+                "`train is True` is always false inside jax.checkpoint, whatever is passed: `train` arrives as a "
+                "traced array, never as the object True, and JAX does not complain; make `train` static "
+                "(`static_argnums=(1,)`)"
             ),
             runs=True,
         ),
@@ -125,8 +126,9 @@ def owner(x):
     return rm(rescale, prevent_cse=False, static_argnums=(1,))(x, SCALE)
 """,
             message=(
-                "`isinstance(s, …)` is always false inside jax.remat: `s` arrives as a traced array, never as an int or "
-                "float, so the other branch is taken without an error; make `s` static (`static_argnums=(1,)`)"
+                "`isinstance(s, …)` is always false inside jax.remat, whatever is passed: `s` arrives as a traced "
+                "array, never as a float or int, and JAX does not complain; make `s` static "
+                "(`static_argnums=(1,)`)"
             ),
             runs=True,
         ),
@@ -170,8 +172,9 @@ def owner(x):
     return Net()(x)
 """,
             message=(
-                "`case True` never matches inside jax.checkpoint: `mode` arrives as a traced array, never as the object "
-                "True, so the other branch is taken without an error; make `mode` static (`static_argnums=(1,)`)"
+                "`case True` never matches inside jax.checkpoint, whatever is passed: `mode` arrives as a traced "
+                "array, never as the object True, and JAX does not complain; make `mode` static "
+                "(`static_argnums=(1,)`)"
             ),
             runs=True,
         ),
@@ -190,9 +193,9 @@ def owner(x, use_remat=True):
     return body(x, scaled=False)
 """,
             message=(
-                "`scaled is False` is always false inside jax.checkpoint: `scaled` arrives as a traced array, never as "
-                "the object False, so the other branch is taken without an error when `use_remat`; make `scaled` static "
-                "(`static_argnums=(1,)`)"
+                "`scaled is False` is always false inside jax.checkpoint, whatever is passed when `use_remat`: "
+                "`scaled` arrives as a traced array, never as the object False, and JAX does not complain; make "
+                "`scaled` static (`static_argnums=(1,)`)"
             ),
             runs=True,
         ),
@@ -326,8 +329,8 @@ def loss(x):
         number = None if position is None or offset is None else position - offset
         static = f" (`static_argnums=({number},)`)" if number is not None and "static_argnums" not in site.options else ""
         message = (
-            f"`{test.text}` {test.outcome} inside {site.wrapper.qualname}: `{name}` arrives as a traced array, never as "
-            f"{test.wanted}, so the other branch is taken without an error{when(site.event)}; make `{name}` static{static}"
+            f"`{test.text}` {test.outcome} inside {site.wrapper.qualname}, whatever is passed{when(site.event)}: `{name}` "
+            f"arrives as a traced array, never as {test.wanted}, and JAX does not complain; make `{name}` static{static}"
         )
         notes = []
         if evidence.call is not None:

@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import sys
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO
@@ -58,6 +59,10 @@ class VerdictPlugin:
         self._evidence.clear()
         self._channel.send("started", test=nodeid)
 
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """Tells that a test has ended, its teardown included."""
+        self._channel.send("finished", test=nodeid)
+
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Turns the outcome of a test and the evidence of its checks into one verdict."""
         if report.failed:
@@ -72,13 +77,17 @@ class VerdictPlugin:
             if any(one.verdict == "mismatch" for one in self._evidence):
                 self._send_result(report.nodeid, "mismatch", "the test passed over a mismatch")
             elif not any(one.verdict == "verified" for one in self._evidence):
-                self._send_result(report.nodeid, "not verified", "the test made no equivalence check that ended")
+                self._send_result(
+                    report.nodeid, "not verified", "the test made no equivalence check that ended"
+                )
             else:
                 self._send_result(report.nodeid, "verified", "")
 
     def _send_result(self, test: str, status: str, reason: str) -> None:
         evidence = [one.to_json() for one in self._evidence]
-        self._channel.send("result", test=test, status=status, reason=reason[:_REASON_LIMIT], evidence=evidence)
+        self._channel.send(
+            "result", test=test, status=status, reason=reason[:_REASON_LIMIT], evidence=evidence
+        )
 
 
 def _last_line(text: str) -> str:
@@ -101,19 +110,19 @@ def _describe_environment() -> dict[str, Any]:
         RuntimeError: if the requested platform is not there.
     """
     import jax  # noqa: PLC0415 - its absence is told before
-    import jaxlib  # noqa: PLC0415 - the same
 
     devices = jax.devices()
+    config: Any = jax.config  # its flags are not typed
     return {
         "platform": devices[0].platform,
         "device_kind": devices[0].device_kind,
         "device_count": len(devices),
         "jax": jax.__version__,
-        "jaxlib": jaxlib.__version__,
+        "jaxlib": version("jaxlib"),
         "python": platform.python_version(),
         "system": platform.platform(),
-        "x64": bool(jax.config.jax_enable_x64),
-        "matmul_precision": jax.config.jax_default_matmul_precision,
+        "x64": bool(config.jax_enable_x64),
+        "matmul_precision": config.jax_default_matmul_precision,
         "xla_flags": os.environ.get("XLA_FLAGS", ""),
     }
 
@@ -141,7 +150,16 @@ def run(job: dict[str, Any]) -> None:
 
     plugin = VerdictPlugin(channel, frozenset(job["skip"]))
     observers.append(plugin.observe)
-    options = ["-c", job["config"], "--rootdir", job["root"], "--import-mode=importlib", "-p", "no:cacheprovider", "-q"]
+    options = [
+        "-c",
+        job["config"],
+        "--rootdir",
+        job["root"],
+        "--import-mode=importlib",
+        "-p",
+        "no:cacheprovider",
+    ]
+    options += ["-q", "--continue-on-collection-errors"]
     code = pytest.main([*options, "--", *job["files"]], plugins=[plugin])
     channel.send("done", code=int(code))
 

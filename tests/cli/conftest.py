@@ -69,7 +69,7 @@ def lint(tmp_path):
 
 @pytest.fixture
 def project(tmp_path):
-    """A project with one error that has no safe fix and one that has."""
+    """A project with one error that has no safe fix and one that has, named like a module of the standard library."""
     (tmp_path / "pyproject.toml").write_text("[tool.remat-lint]\n")
     (tmp_path / "stale.py").write_text(STALE)
     (tmp_path / "keyword.py").write_text(KEYWORD_ONLY)

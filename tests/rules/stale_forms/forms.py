@@ -86,9 +86,10 @@ def choose():
         for calls in ("loop", "two-statements", "after-last-write", "helper-twice"):
             yield compose(capture, calls=calls)
         yield compose(capture, wrapping="per-call")
-    for capture in ("name", "index"):
-        for wrapping in sorted(WRAPPINGS):
-            yield compose(capture, wrapping=wrapping)
+    for wrapping in sorted(WRAPPINGS):
+        yield compose("name", wrapping=wrapping)
+    for wrapping in ("decorated", "over-lambda", "nnx-hoisted", "nnx-per-call", "under-grad"):
+        yield compose("index", wrapping=wrapping)
     for capture in ("loop-name", "attribute"):
         for definition in (*sorted(set(DEFINITIONS) - {"static", "step"}), *sorted(FRESH)):
             yield compose(capture, definition)

@@ -1,0 +1,90 @@
+"""The places of a body that ask the host for a random number, the time or the next item of an iterator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from remat_lint.facts import nodes as n
+from remat_lint.jaxapi.effects import CLOCK_WITH_ARGUMENT, GENERATORS, IN_PLACE_CALLS, classify_impure
+from remat_lint.project.analysis import Analysis
+from remat_lint.project.body import Body
+from remat_lint.project.holders import Holders
+from remat_lint.project.scopes import Event
+from remat_lint.project.taint import Taint
+from remat_lint.project.values import External, Instance, Moment, Result
+
+_ITERATORS = frozenset(
+    {
+        *(f"builtins.{name}" for name in ("iter", "enumerate", "zip", "map", "filter", "reversed")),
+        *(f"itertools.{name}" for name in ("count", "cycle", "chain", "repeat", "islice", "accumulate")),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """One draw: `kind` is randomness, clock or iterator, `dotted` the function that draws."""
+
+    event: Event
+    call: n.Call
+    kind: str
+    dotted: str
+
+
+def draws(body: Body, project: Analysis) -> Iterator[Draw]:
+    """Yield the draws of a body in the order of the text, each once."""
+    holders = Holders(body, Taint(body, project), project)
+    for scope in body.scopes:
+        for event in scope.events:
+            if event.kind == "call" and isinstance(event.node, n.Call):
+                draw = _draw(event, event.node, body, holders)
+                if draw is not None:
+                    yield draw
+
+
+def _draw(event: Event, call: n.Call, body: Body, holders: Holders) -> Draw | None:
+    moment = Moment(event.scope, event)
+    values = holders.project.evaluate(call.func, moment)
+    if len(values) == 1 and isinstance(values[0], External):
+        dotted = values[0].dotted
+        kind = classify_impure(dotted)
+        if kind in ("randomness", "clock"):
+            converts = dotted in CLOCK_WITH_ARGUMENT and len(call.args) > (dotted == "time.strftime")
+            return None if converts or _shuffles(dotted, call, moment, holders) else Draw(event, call, kind, dotted)
+        if dotted == "builtins.next" and call.args and _is_iterator(call.args[0].value, moment, holders):
+            return Draw(event, call, "iterator", dotted)
+    if isinstance(call.func, n.Attribute):
+        return _method(event, call, call.func, moment, body, holders)
+    return None
+
+
+def _shuffles(dotted: str, call: n.Call, moment: Moment, holders: Holders) -> bool:
+    """Whether the call only shuffles an object from outside, which is a change of it and no value."""
+    return dotted in IN_PLACE_CALLS and bool(call.args) and holders.is_outside(call.args[0].value, moment)
+
+
+def _is_iterator(node: n.Expression, moment: Moment, holders: Holders) -> bool:
+    """Whether an iterator from outside the body is a plain one; sequences of keys of a framework are traced."""
+    if not holders.is_outside(node, moment):
+        return False
+    for value in holders.project.evaluate(node, moment):
+        if isinstance(value, Instance) or (isinstance(value, Result) and value.dotted not in _ITERATORS):
+            return False
+    return holders.kind(node, moment) != "managed"
+
+
+def _method(
+    event: Event, call: n.Call, func: n.Attribute, moment: Moment, body: Body, holders: Holders
+) -> Draw | None:
+    """Return the draw from a generator that lives outside the body, or that the body makes without a seed."""
+    for value in holders.project.evaluate(func.value, moment):
+        generator = GENERATORS.get(value.dotted) if isinstance(value, Result) else None
+        if generator is None or not isinstance(value, Result) or func.attr not in generator.draws:
+            continue
+        inside = value.event is not None and body.contains(value.event.frame)
+        seeded = any(not isinstance(a.value, n.Constant) or a.value.value is not None for a in value.call.args)
+        if inside and (seeded or generator.name.endswith("Generator")):
+            continue
+        return Draw(event, call, "randomness", f"{generator.name}.{func.attr}")
+    return None
