@@ -8,6 +8,6 @@ import sys
 if sys.path[0] in {"", os.getcwd()}:  # noqa: PTH109 (pathlib is one of the modules that could be shadowed)
     del sys.path[0]
 
-from remat_lint.cli import main  # noqa: E402 (after the line above)
+from remat_lint.cli import main
 
 sys.exit(main())

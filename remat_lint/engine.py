@@ -64,11 +64,14 @@ class Engine:
     Args:
         settings: the resolved configuration.
         overlays: text of unsaved files by absolute path.
+        whole: parse every statement of the files that matter, to compare with.
     """
 
-    def __init__(self, settings: Settings, *, overlays: Mapping[Path, str] | None = None) -> None:
+    def __init__(
+        self, settings: Settings, *, overlays: Mapping[Path, str] | None = None, whole: bool = False
+    ) -> None:
         self.settings = settings
-        self.project = Project(settings.root, SPELLING_WORDS, overlays)
+        self.project = Project(settings.root, SPELLING_WORDS, overlays, whole=whole)
         self.analysis = Analysis(self.project)
         self.selected = tuple(
             rule for rule in rules.registry().values() if settings.is_selected(rule.code, rule.name, rule.category)
@@ -238,7 +241,7 @@ def _crash(rule: Rule, error: Exception, module: Module) -> Finding:
 
 def suppression_scopes(module: Module, sites: Sequence[WrapSite]) -> Iterator[SuppressionScope]:
     """Yield what a suppression on a header line covers: each function and class, and each wrap call as a whole."""
-    for scope in module.builder.scopes.values():
+    for scope in list(module.builder.scopes.values()):
         if scope.node is None or scope.kind == "comprehension" or not scope.name:
             continue
         span = module.span(scope.node.at)

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             places += _places(engine, path)
         except SourceError as error:
             problems.append(f"{path}: {error.reason}")
-    failed = report_problems(problems, paths, console)
+    failed = report_problems(problems, paths, engine, console)
     if arguments.output_format == "json":
         console.write([json.dumps([_describe(place, view) for place in places], indent=2), "\n"])
     else:
@@ -71,12 +71,12 @@ def _explain(arguments: argparse.Namespace, view: View, console: Console) -> int
     name, _, number = arguments.why.rpartition(":")
     if not name or not number.isdecimal():
         raise UsageError(f"--why needs PATH:LINE, not {arguments.why!r}")
-    path, row = Path(name).absolute(), int(number)
+    path, row = Path(name), int(number)
     engine = Engine(load([path], registry().values(), overrides(arguments)))
     try:
         places = _places(engine, path)
     except SourceError as error:
-        raise UsageError(f"{path}: {error.reason}") from error
+        raise UsageError(f"{name}: {error.reason}") from error
     chosen = [place for place in places if place.span.start.row <= row <= place.span.end.row]
     if not chosen:
         rows = ", ".join(str(row) for row in sorted({place.span.start.row for place in places}))

@@ -30,6 +30,7 @@ from remat_lint.project.values import (
 
 if TYPE_CHECKING:
     from remat_lint.project.captures import Captures
+    from remat_lint.project.compilation import Compilation
     from remat_lint.project.staleness import Staleness
 
 
@@ -79,6 +80,13 @@ class Analysis(Resolver):
         from remat_lint.project.staleness import Staleness  # noqa: PLC0415 - it asks this class in turn
 
         return Staleness(self)
+
+    @functools.cached_property
+    def compilation(self) -> Compilation:
+        """What `jit` compiles, and how often."""
+        from remat_lint.project.compilation import Compilation  # noqa: PLC0415 - it asks this class in turn
+
+        return Compilation(self)
 
     def wrap_sites(self, module: Module) -> tuple[WrapSite, ...]:
         """Return the sites that stand in a module, or are reached through a factory called in it, by place."""

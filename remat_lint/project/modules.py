@@ -6,11 +6,15 @@ only the chunks that bind a name when another file imports that name.
 
 from __future__ import annotations
 
+import ast
+import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from remat_lint.facts import nodes as n
 from remat_lint.findings import Position, Span
 from remat_lint.project.building import Builder
 from remat_lint.project.scopes import Event, Scope
@@ -21,6 +25,8 @@ if TYPE_CHECKING:
     import libcst as cst
 
 CHUNK_BITS = 20
+_WORD = re.compile(r"\w+")
+_ONLY_SYNTAX = ast.PyCF_ONLY_AST
 LARGE_CHUNK, HUGE_CHUNK = 256 * 1024, 1024 * 1024
 NO_SPAN = Span(Position(1, 1), Position(1, 1))
 
@@ -66,9 +72,44 @@ class Module:
         return self.source.path
 
     def load(self) -> None:
-        """Parse every chunk."""
-        for index in range(len(self.chunks)):
+        """Parse what can bear on a wrap site: chunks that spell one, and those that mention what such chunks bind.
+
+        Chunks that are no definition are always parsed. A definition is parsed if it contains a word of a wrapper,
+        or a name bound by a chunk that is parsed for its words, or a variable of the module that such a chunk reads.
+        So is one that Python itself does not compile: libcst then says whether, and where, it is broken. With
+        `project.whole` everything is parsed: the oracle to which this must be equal.
+        """
+        for index in self.pending.pop("", ()):
             self._load_chunk(index)
+        todo = {index: set(_WORD.findall(self.chunks[index].text)) for indices in self.pending.values() for index in indices}
+        names = self._spelled()
+        while todo:
+            near = [i for i, words in todo.items() if self.project.whole or not words.isdisjoint(names) or self._spells(i)]
+            if not near:
+                break
+            for index in near:
+                words = todo.pop(index)
+                self._load_chunk(index)
+                names |= {self.chunks[index].name} | (words & self._variables())
+        for index in todo:
+            if not _compiles(self.chunks[index].text):
+                self._load_chunk(index)
+
+    def _spells(self, index: int) -> bool:
+        return any(word in self.chunks[index].text for word in self.wanted)
+
+    def _spelled(self) -> set[str]:
+        """Return the names that statements with a word of a wrapper bind, other than by import."""
+        return {
+            name
+            for name, events in self.scope.bindings.items()
+            for event in events
+            if isinstance(event.node, n.Bind) and self._spells(event.at >> CHUNK_BITS)
+        }
+
+    def _variables(self) -> set[str]:
+        """Return the names that statements of the module bind, other than definitions and imports."""
+        return {name for name, events in self.scope.bindings.items() if any(isinstance(e.node, n.Bind | n.Loop) for e in events)}
 
     def lookup(self, name: str) -> list[Event]:
         """Return the module-level bindings of `name`, parsing what may bind it."""
@@ -165,6 +206,17 @@ class Module:
         self.load()
 
 
+def _compiles(text: str) -> bool:
+    """Whether Python accepts a statement: a tenth of the price of a parse by libcst, which has the last word."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            compile(text, "<chunk>", "exec", flags=_ONLY_SYNTAX, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+    return True
+
+
 def _order(event: Event) -> int:
     return event.order
 
@@ -176,10 +228,18 @@ class Project:
         root: folder of the project.
         wanted: words without which a large chunk is not worth parsing.
         overlays: text of unsaved files by absolute path.
+        whole: parse every chunk of a module that is loaded.
     """
 
-    def __init__(self, root: Path, wanted: tuple[str, ...] = (), overlays: Mapping[Path, str] | None = None) -> None:
-        self.root, self.wanted = root, wanted
+    def __init__(
+        self,
+        root: Path,
+        wanted: tuple[str, ...] = (),
+        overlays: Mapping[Path, str] | None = None,
+        *,
+        whole: bool = False,
+    ) -> None:
+        self.root, self.wanted, self.whole = root, wanted, whole
         self.overlays = dict(overlays or {})
         self.parsed: list[tuple[Path, int, int, bool]] = []
         self._modules: dict[Path, Module | None] = {}

@@ -45,7 +45,7 @@ def policy_uses(module: Module, sites: Sequence[WrapSite], project: Analysis) ->
 
 
 def _called(module: Module, project: Analysis) -> Iterator[PolicyUse]:
-    for event in module.builder.happened.values():
+    for event in list(module.builder.happened.values()):
         if isinstance(event.node, n.Call):
             values = project.evaluate(event.node.func, Moment(event.scope, event))
             for policy in _policies(values):

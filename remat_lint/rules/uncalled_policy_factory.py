@@ -253,7 +253,7 @@ def _is_mixed(use: PolicyUse, project: Analysis) -> bool:
 
 def _is_called(use: PolicyUse) -> bool:
     """Whether an entry of the table is called somewhere in the file, which only a factory needs."""
-    for event in use.module.builder.happened.values():
+    for event in list(use.module.builder.happened.values()):
         func = event.node.func if isinstance(event.node, n.Call) else None
         if isinstance(func, n.Call) and isinstance(func.func, n.Attribute) and func.func.attr == "get":
             func = func.func

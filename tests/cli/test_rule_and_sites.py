@@ -25,11 +25,11 @@ def test_the_list_for_programs_has_the_promised_keys(lint):
     )
 
 
-@pytest.mark.parametrize("selector", ["RML101", "stale-capture", "rml101"])
+@pytest.mark.parametrize("selector", ["RML201", "keyword-only-decorator", "rml201"])
 def test_a_rule_is_explained_by_code_or_name(lint, selector):
     text = lint("rule", selector).stdout
 
-    assert text.startswith("# stale-capture (RML101)\n\ncorrectness, error, ")
+    assert text.startswith("# keyword-only-decorator (RML201)\n\ncorrectness, error, ")
     for heading in ("## What it does", "## Why it is a problem", "## Fix safety", "## Examples"):
         assert heading in text
 
