@@ -169,15 +169,31 @@ def _add_generate(commands: _Commands[_Parser]) -> _Parser:
     command.add_argument(
         "target", metavar="PATH::NAME", help="the function, such as src/model.py::Model.loss"
     )
-    command.add_argument("-o", "--output", metavar="DIR", help="folder for the test file (default: print it)")
+    command.add_argument(
+        "-o", "--output", metavar="DIR", help="folder for the test file (default: the tests of the project)"
+    )
     return command
 
 
 def _add_run(commands: _Commands[_Parser]) -> _Parser:
     command = _add(commands, "run", "run equivalence tests of checkpointed functions in your Python")
-    _add_paths(command)
     add = command.add_argument
-    add("--python", metavar="P", help="the interpreter that has JAX and your packages (default: this one)")
-    add("--timeout", metavar="S", type=float, default=120.0, help="seconds for one function (default: 120)")
+    add("paths", metavar="PATH", nargs="+", help="test files and folders; the code in them is run")
+    add(
+        "--python",
+        metavar="P",
+        help="the interpreter with JAX and your packages (default: the project's own)",
+    )
+    add("--timeout", metavar="S", type=_seconds, default=120.0, help="seconds for one test (default: 120)")
     add("--output-format", choices=("text", "json"), default="text", help="default: text")
     return command
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.modules import Module, Project
 from remat_lint.project.policies import PolicyUse, policy_uses
 from remat_lint.project.values import WrapSite
-from remat_lint.rules.rule import Report, Rule, Silent
+from remat_lint.rules.rule import Note, Place, Report, Rule, Silent
 from remat_lint.source.discovery import DiscoveredFiles, discover
 from remat_lint.source.prefilter import mentions
 from remat_lint.source.text import SourceError, SourceText, decode, read_bytes
@@ -167,9 +168,14 @@ class Engine:
 
     def _check_module(self, module: Module, collected: _Collected) -> None:
         found: list[Finding] = []
-        subjects = self._subjects(module)
+        subjects: Mapping[type, Sequence[Any]] = {Module: (module,), WrapSite: (), PolicyUse: ()}
+        with self._isolated(rules.registry()["RML900"], module, found):
+            subjects = self._subjects(module)
         for rule in self.selected:
-            found += self._run(rule, subjects[rule.subject], module)
+            for subject in subjects[rule.subject]:
+                with self._isolated(rule, module, found):
+                    answers = rule.check(subject, self.analysis)
+                    found += [self._finding(rule, a, subject, module) for a in answers if isinstance(a, Report)]
         comments = [comment for chunk in module.chunks for comment in chunk.comments]
         suppressions = Suppressions.from_comments(comments, module.source, suppression_scopes(module, subjects[WrapSite]))
         collected.add(list(suppressions.split(found).kept), module.source)
@@ -179,30 +185,31 @@ class Engine:
         sites = self.analysis.wrap_sites(module)
         return {WrapSite: sites, PolicyUse: policy_uses(module, sites, self.analysis), Module: (module,)}
 
-    def _run(self, rule: Rule, subjects: Sequence[Any], module: Module) -> Iterator[Finding]:
-        for subject in subjects:
-            try:
-                for answer in rule.check(subject, self.analysis):
-                    if isinstance(answer, Report):
-                        yield self._finding(rule, answer)
-            except Exception as error:  # noqa: BLE001 - a defect of one rule must not cost the other findings
-                log.debug("%s failed on %s", rule.code, module.path, exc_info=True)
-                yield _crash(rule, error, module)
+    @contextlib.contextmanager
+    def _isolated(self, rule: Rule, module: Module, found: list[Finding]) -> Iterator[None]:
+        """Turn an exception of a rule, or of the analysis, into a finding: the run goes on."""
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - a defect of one rule must not cost the other findings
+            log.debug("%s failed on %s", rule.code, module.path, exc_info=True)
+            found.append(_crash(rule, error, module))
 
-    def _finding(self, rule: Rule, report: Report) -> Finding:
-        related = tuple(
-            Related(str(note.place.module.path), note.place.span, note.message) for note in report.notes
-        )
-        return Finding(
-            rule.code,
-            rule.name,
-            report.severity,
-            report.message,
-            str(report.place.module.path),
-            report.span or report.place.span,
-            rule.fix(report, self.analysis),
-            related,
-        )
+    def _finding(self, rule: Rule, report: Report, subject: object, module: Module) -> Finding:
+        """Make the finding of a report.
+
+        What lies in another file is told at the wrap site in this one, so that the findings of a file are the same
+        whichever paths are named.
+        """
+        notes = report.notes
+        place, fix = report.place, None
+        if place.module is module:
+            fix = rule.fix(report, self.analysis)
+        elif isinstance(subject, WrapSite):
+            notes = (Note(place, "it happens here"), *(note for note in notes if note.place.module is not module))
+            place = Place(module, self.analysis.place(subject).at if subject.via else subject.at)
+        related = tuple(Related(str(note.place.module.path), note.place.span, note.message) for note in notes)
+        span = report.span or place.span
+        return Finding(rule.code, rule.name, report.severity, report.message, str(place.module.path), span, fix, related)
 
 
 class _Collected:
@@ -235,7 +242,8 @@ class _Collected:
 
 def _crash(rule: Rule, error: Exception, module: Module) -> Finding:
     start = Position(1, 1)
-    text = f"rule {rule.code} ({rule.name}) failed here with {type(error).__name__}: {error}; please report it"
+    what = "the analysis of this file" if rule.code == "RML900" else f"rule {rule.code} ({rule.name})"
+    text = f"{what} failed with {type(error).__name__}: {error}; please report it"
     return Finding("RML900", "internal-error", Severity.ERROR, text, str(module.path), Span(start, start))
 
 

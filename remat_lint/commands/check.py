@@ -63,7 +63,11 @@ def overrides(arguments: argparse.Namespace) -> Overrides:
 
 def report_problems(problems: Sequence[str], paths: Sequence[Path], engine: Engine, console: Console) -> bool:
     """Say what could not be looked at; True if the command line itself names such a place."""
-    named = {f"{path.absolute()}: " for path in paths if any(p.startswith(f"{path.absolute()}: ") for p in problems)}
+    named = {
+        f"{path.absolute()}: "
+        for path in paths
+        if any(p.startswith(f"{path.absolute()}: ") for p in problems)
+    }
     # A file that was read may have problems too, such as a statement that is too large.
     unreadable = [f"{one.path}: " for one in engine.discover([Path(name[:-2]) for name in named]).problems]
     failed = tuple(name for name in named if name in unreadable)

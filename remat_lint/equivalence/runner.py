@@ -15,6 +15,7 @@ from remat_lint.equivalence.verdicts import CRASHED, ERROR, NOT_VERIFIED, TIMEOU
 from remat_lint.equivalence.worker import Ending, Job, Progress, copy_runtime, run_worker
 from remat_lint.errors import UsageError
 
+_BROKEN_OFF = (2, 3, 4)  # pytest's codes for an interruption, an internal error and a usage error
 _PROJECT_MARKERS = ("pyproject.toml", "remat-lint.toml", ".git")
 # Options and plugins of the user's own test runs (coverage, parallel runs) would come between a test and its verdict.
 _DROPPED_VARIABLES = ("PYTEST_ADDOPTS", "PYTEST_PLUGINS", "PYTHONSTARTUP", "PYTHONINSPECT")
@@ -74,9 +75,8 @@ class _Run:
             self._settle_rest(NOT_VERIFIED, f"no device: {progress.no_device}")
             return False
         if progress.done is not None:
-            self._settle_rest(
-                ERROR, f"pytest ended with code {progress.done} before it ran this test", only_collected=True
-            )
+            reason = f"pytest ended with code {progress.done} before it ran this{_quote_end(ending.printed)}"
+            self._settle_rest(ERROR, reason, whole_files=progress.done in _BROKEN_OFF)
             return False
         status = TIMEOUT if ending.timed_out else CRASHED
         if progress.current is None:
@@ -88,9 +88,10 @@ class _Run:
     def _settle(self, test: str, status: str, reason: str, evidence: Sequence[Mapping[str, Any]]) -> None:
         self._cases[test] = Case(test, status, reason, tuple(evidence))
 
-    def _settle_rest(self, status: str, reason: str, *, only_collected: bool = False) -> None:
+    def _settle_rest(self, status: str, reason: str, *, whole_files: bool = True) -> None:
+        """Gives the tests without a verdict one; where none were collected, the files stand for them."""
         rest = [test for test in self._order if test not in self._cases]
-        if not self._order and not self._cases and not only_collected:
+        if whole_files and not self._order and not self._cases:
             rest = list(self._files)
         for test in rest:
             self._settle(test, status, reason, [])

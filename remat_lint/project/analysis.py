@@ -109,9 +109,9 @@ class Analysis(Resolver):
         for event in list(module.builder.happened.values()):
             if event.kind == "call" and isinstance(event.node, n.Call):
                 self._survey_call(event, event.node)
-        for scope in _scopes(module.scope):
-            for events in scope.bindings.values():
-                for event in events:
+        for scope in list(_scopes(module.scope)):
+            for events in list(scope.bindings.values()):
+                for event in list(events):
                     if isinstance(event.value, n.Function | n.Class):
                         self.bound(event, None)
 

@@ -129,10 +129,9 @@ class Net:
             x = block(w, x)
         return x
 
-net = Net()
-
 @jax.jit
 def loss(ws, x):
+    net = Net()
     return net(ws, x).sum()
 """,
         ),

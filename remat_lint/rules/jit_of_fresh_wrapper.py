@@ -31,8 +31,8 @@ from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Activation, Analysis
 from remat_lint.project.compilation import Compiled, common_loops, compiled, unconditional
 from remat_lint.project.scopes import Event, LoopNode, Scope
-from remat_lint.project.values import Data, FunctionRef, Given, Moment, Partial, WrapSite
-from remat_lint.project.writes import changes_in, varies, walk
+from remat_lint.project.values import Data, External, FunctionRef, Given, Moment, Partial, WrapSite
+from remat_lint.project.writes import varies, walk
 from remat_lint.rules.hoisting import hoist
 from remat_lint.rules.rule import Bad, Good, Note, Place, Report, Rule, Silent, unsafe
 
@@ -351,11 +351,16 @@ def _is_setting(node: n.Expression, event: Event, project: Analysis) -> bool:
         return True
     if not isinstance(node, n.Name):
         return False
-    for bound in event.frame.events:
-        if bound.kind == "bind" and bound.name == node.id and bound.part == "iteration" and isinstance(bound.value, n.Expression):
-            for value in project.evaluate(bound.value, Moment(bound.scope, bound)):
-                if isinstance(value, Data) and isinstance(value.node, n.Collection):
-                    return True
-            if isinstance(bound.value, n.Call):
-                return True
-    return not event.loops and not changes_in(node.id, event.loops[0], event.frame) if event.loops else False
+    bound = [e for e in event.frame.events if e.kind == "bind" and e.name == node.id and e.part == "iteration"]
+    return any(isinstance(e.value, n.Expression) and _is_listing(e.value, e, project) for e in bound)
+
+
+def _is_listing(node: n.Expression, event: Event, project: Analysis) -> bool:
+    """Whether a loop runs over a display, a range, or the entries of a dict."""
+    if isinstance(node, n.Call):
+        if isinstance(node.func, n.Attribute) and node.func.attr in ("items", "keys", "values"):
+            return True
+        values = project.evaluate(node.func, Moment(event.scope, event))
+        return any(isinstance(v, External) and v.dotted in ("builtins.range", "itertools.product") for v in values)
+    values = project.evaluate(node, Moment(event.scope, event))
+    return any(isinstance(value, Data) and isinstance(value.node, n.Collection) for value in values)

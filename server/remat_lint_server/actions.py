@@ -65,7 +65,10 @@ def _fixes(ls: RematServer, state: State, chosen: Sequence[str]) -> Iterator[typ
 
 def _edit(ls: RematServer, state: State, fix: Fix) -> types.WorkspaceEdit:
     snapshot = state.snapshot
-    edits = [types.TextEdit(range=snapshot.range(edit.span), new_text=edit.content) for edit in fix.edits]
+    edits = [
+        types.TextEdit(range=snapshot.range(edit.span), new_text=snapshot.with_line_ends(edit.content))
+        for edit in fix.edits
+    ]
     if not ls.client.document_changes:
         return types.WorkspaceEdit(changes={snapshot.uri: edits})
     document = types.OptionalVersionedTextDocumentIdentifier(uri=snapshot.uri, version=snapshot.version)

@@ -124,6 +124,12 @@ class Snapshot:
         found = self.codec.position_from_client_units(self.lines, wanted)
         return Position(found.line + 1, found.character + 1 - self._shift(found.line))
 
+    def with_line_ends(self, content: str) -> str:
+        r"""Return new text with the line ends of the document in place of its `\n`."""
+        first = self.lines[0] if self.lines else ""
+        end = first[len(first.rstrip("\r\n")) :]
+        return content.replace("\n", end) if end else content
+
     def _to_client(self, place: Position) -> types.Position:
         line = place.row - 1
         return self.codec.position_to_client_units(

@@ -31,6 +31,12 @@ import pytest
         (["rule", "stale_capture"], "there is no rule 'stale_capture'; did you mean 'stale-capture'?"),
         (["rule", "RML101", "--all"], "name one rule or give --all, not both"),
         (["sites", "missing"], "'missing' does not exist"),
+        (["generate", "stale.py"], "generate needs PATH::NAME, such as src/model.py::loss, not 'stale.py'"),
+        (["generate", "missing.py::f"], "'missing.py' does not exist"),
+        (["generate", "stale.py::f"], "stale.py defines no function 'f'"),
+        (["run"], "the following arguments are required: PATH"),
+        (["run", "missing"], "missing"),
+        (["run", ".", "--timeout", "soon"], "argument --timeout: 'soon' is not a number of seconds above 0"),
         (["sites", "--why", "stale.py"], "--why needs PATH:LINE, not 'stale.py'"),
         (
             ["sites", "--why", "stale.py:1"],
@@ -118,18 +124,27 @@ def test_an_unreadable_file_is_a_finding(project, lint):
     assert done.returncode == 1
 
 
-def test_a_huge_line_is_linted_and_shown_in_part(project, lint):
+def test_a_long_line_is_linted_and_shown_in_part(project, lint):
     text = (
-        (project / "stale.py")
-        .read_text()
-        .replace("x * w", f"x * w + {'1 + ' * 50_000}0  # {'x' * 5_000_000}")
+        (project / "stale.py").read_text().replace("x * w", f"[{'0, ' * 20_000} x * w, {'1, ' * 20_000}][0]")
     )
-    (project / "huge.py").write_text(text)
-    done = lint("huge.py")
+    (project / "stale.py").write_text(text)
+    done = lint("stale.py")
 
     assert done.returncode == 1
     assert "RML101" in done.stdout
     assert len(done.stdout) < 5_000
+
+
+def test_a_huge_line_is_left_out_with_a_warning(project, lint):
+    text = (project / "stale.py").read_text().replace("x * w", f"x * w  # {'x' * 5_000_000}")
+    (project / "huge.py").write_text(text)
+    done = lint("huge.py", "stale.py")
+
+    assert done.returncode == 1
+    assert "stale.py:4:16" in done.stdout
+    assert "huge.py: a statement of " in done.stderr
+    assert len(done.stdout + done.stderr) < 5_000
 
 
 def test_a_reader_that_goes_away_ends_nothing_with_a_traceback(project, lint, spawn):

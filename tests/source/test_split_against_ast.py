@@ -139,11 +139,6 @@ def simple(draw):
     return form.format(n=draw(NAMES), v=value) + draw(COMMENTS) + "\n"
 
 
-def indent(text, by):
-    """A block of simple statements: only their first lines need the indentation."""
-    return by + text
-
-
 @st.composite
 def blocks(draw):
     by = draw(st.sampled_from(["  ", "    ", "\t"]))

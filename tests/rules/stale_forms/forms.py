@@ -67,7 +67,11 @@ def compose(capture, definition="def", wrapping="hoisted", calls="loop", *, call
     before = [line.replace("{{", "{").replace("}}", "}") for line in what.before]
     once = [line.replace("{{", "{").replace("}}", "}") for line in wrap.once]
     each = [*made, *once, *wrap.each] if fresh else [*wrap.each]
-    lines = [VALUES, *dict.fromkeys((*wrap.module, *what.module)), *(BUILD if definition == "factory" else ())]
+    lines = [
+        VALUES,
+        *dict.fromkeys((*wrap.module, *what.module)),
+        *(BUILD if definition == "factory" else ()),
+    ]
     outside, inside = ([*before, *made, *once], []) if scope == "global" else ([], [*before])
     if scope == "global":
         inside = [f"global {', '.join(what.rebinds)}"] if what.rebinds else []
@@ -75,7 +79,14 @@ def compose(capture, definition="def", wrapping="hoisted", calls="loop", *, call
         inside += [*made, *once]
     inside += ["out = []", *call_lines(calls, what, each, call or wrap.call, scope), "return out"]
     text = "\n".join([*lines, *outside, "", "def owner(x):", *indent(inside)])
-    parts = [capture, definition, wrapping, calls, *([call] if call else []), *(["module"] if scope == "global" else [])]
+    parts = [
+        capture,
+        definition,
+        wrapping,
+        calls,
+        *([call] if call else []),
+        *(["module"] if scope == "global" else []),
+    ]
     return Program(" / ".join(parts), complete(text))
 
 

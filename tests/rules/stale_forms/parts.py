@@ -120,8 +120,12 @@ WRAPPINGS = {
         Wrapping("remat", ("step = jax.remat(layer, prevent_cse=False)",)),
         Wrapping("alias", ("remat = jax.remat", "step = remat(layer)")),
         Wrapping("from-import", ("step = ck(layer)",), module=("from jax import checkpoint as ck",)),
-        Wrapping("conditional", ("step = jax.checkpoint(layer) if REMAT else layer",), module=("REMAT = True",)),
-        Wrapping("in-if", ("if REMAT:", "    layer = jax.checkpoint(layer)"), "layer(x)", module=("REMAT = True",)),
+        Wrapping(
+            "conditional", ("step = jax.checkpoint(layer) if REMAT else layer",), module=("REMAT = True",)
+        ),
+        Wrapping(
+            "in-if", ("if REMAT:", "    layer = jax.checkpoint(layer)"), "layer(x)", module=("REMAT = True",)
+        ),
         Wrapping("twice-wrapped", ("step = jax.checkpoint(jax.checkpoint(layer))",)),
         Wrapping("over-lambda", ("step = jax.checkpoint(lambda x: layer(x))",)),
         Wrapping("fresh-lambda-over", call="jax.checkpoint(lambda x: layer(x))(x)"),
@@ -137,7 +141,9 @@ WRAPPINGS = {
         Wrapping("under-lax-map", HOISTED, "jax.lax.map(step, x)"),
         Wrapping("under-tree-map", HOISTED, "jax.tree.map(step, [x])"),
         Wrapping("under-fresh-jit", HOISTED, "jax.jit(lambda x: step(x))(x)"),
-        Wrapping("under-fresh-scan", HOISTED, "jax.lax.scan(lambda c, _: (step(c), None), x, None, length=2)[0]"),
+        Wrapping(
+            "under-fresh-scan", HOISTED, "jax.lax.scan(lambda c, _: (step(c), None), x, None, length=2)[0]"
+        ),
         Wrapping("nnx-hoisted", ("step = nnx.remat(layer)",)),
         Wrapping("nnx-decorated", decorator="@nnx.remat", call="layer(x)"),
         Wrapping("nnx-per-call", call="nnx.remat(layer)(x)"),
@@ -151,7 +157,14 @@ WRAPPINGS = {
 CALLS = {
     "loop": ("{header}", "    {write}", "    {each}", "    out.append({call})"),
     "write-after-call": ("for v in WS:", "    {each}", "    out.append({call})", "    {write}"),
-    "two-statements": ("{write:1.0}", "{each}", "out.append({call})", "{write:2.0}", "{each}", "out.append({call})"),
+    "two-statements": (
+        "{write:1.0}",
+        "{each}",
+        "out.append({call})",
+        "{write:2.0}",
+        "{each}",
+        "out.append({call})",
+    ),
     "after-last-write": ("{write:1.0}", "{write:2.0}", "{each}", "out.append({call})", "out.append({call})"),
     "before-write": ("{write:1.0}", "{each}", "out.append({call})", "out.append({call})", "{write:2.0}"),
     "helper-twice": (
@@ -181,7 +194,15 @@ CALLS = {
         "{each}",
         "out.append({call})",
     ),
-    "while": ("n = 0", "while n < 3:", "    v = WS[n]", "    {write}", "    {each}", "    out.append({call})", "    n += 1"),
+    "while": (
+        "n = 0",
+        "while n < 3:",
+        "    v = WS[n]",
+        "    {write}",
+        "    {each}",
+        "    out.append({call})",
+        "    n += 1",
+    ),
     "branch": (
         "for v in WS:",
         "    if v > 1.5:",
@@ -191,8 +212,20 @@ CALLS = {
     ),
     "one-call": ("{write:1.0}", "{each}", "out.append({call})", "{write:2.0}"),
     "stopped-loop": ("{header}", "    {write}", "    {each}", "    out.append({call})", "    break"),
-    "second-pass": ("for _ in range(2):", "    {header}", "        {write}", "        {each}", "        out.append({call})"),
-    "nested-loop": ("{header}", "    {write}", "    {each}", "    for _ in range(2):", "        out.append({call})"),
+    "second-pass": (
+        "for _ in range(2):",
+        "    {header}",
+        "        {write}",
+        "        {each}",
+        "        out.append({call})",
+    ),
+    "nested-loop": (
+        "{header}",
+        "    {write}",
+        "    {each}",
+        "    for _ in range(2):",
+        "        out.append({call})",
+    ),
     "written-once-before-loop": ("{write:2.0}", "{each}", "for _ in range(3):", "    out.append({call})"),
     "inside-jit": (
         "@jax.jit",

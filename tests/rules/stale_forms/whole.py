@@ -25,7 +25,7 @@ def looped(header, call, *, parameters="", factor="", options=""):
     return SETUP.format(parameters=parameters, factor=factor, options=options, calls=lines)
 
 
-STATIC = {"parameters": ", n", "factor": " * n", "options": ", static_argnums=(1,)"}
+STATIC = {"parameters": ", n", "factor": " * (n + 1)", "options": ", static_argnums=(1,)"}
 
 KEYS = {
     "key / shapes differ": keyed("step(x[:2])", "step(x[:3])"),
@@ -44,10 +44,12 @@ KEYS = {
     "key / static repeats": keyed("step(x, 1)", "step(x, 2)", "step(x, 1)", **STATIC),
     "key / static constant": keyed("step(x, 1)", "step(x, 1)", **STATIC),
     "key / static is loop variable": looped("for n, w in enumerate(WS):", "step(x, n)", **STATIC),
-    "key / static with constant second pass": looped(
+    "key / static comes again in the loop": looped(
         "for n, w in [(0, 1.0), (1, 2.0), (0, 3.0)]:", "step(x, n)", **STATIC
     ),
-    "key / traced index": looped("for n, w in enumerate(WS):", "step(x, n)", parameters=", n", factor=" * n"),
+    "key / traced index": looped(
+        "for n, w in enumerate(WS):", "step(x, n)", parameters=", n", factor=" * (n + 1)"
+    ),
     "key / shapes from loop": looped("for n, w in enumerate(WS):", "step(x[n:])"),
     "key / optional argument": keyed("step(x)", "step(x, x)", parameters=", y=None"),
     "key / containers differ": keyed("step(x, (x,))", "step(x, [x])", parameters=", y"),
@@ -75,14 +77,20 @@ def owner(x):
 
 
 def model(call, *, made="", once="", write="model.w = 2.0"):
-    return MODEL.format(made=made and f"        {made}\n", once=once and f"    {once}", call=call, write=write)
+    return MODEL.format(
+        made=made and f"        {made}\n", once=once and f"    {once}", call=call, write=write
+    )
 
 
 KEPT = "self.step = jax.checkpoint(self.forward)"
 CLASSES = {
     "class / method kept in init": model("model.step(x)", made=KEPT),
-    "class / method kept in init, update method": model("model.step(x)", made=KEPT, write="model.update(2.0)"),
-    "class / method kept in init, other attribute": model("model.step(x)", made=KEPT, write="model.other = 2.0"),
+    "class / method kept in init, update method": model(
+        "model.step(x)", made=KEPT, write="model.update(2.0)"
+    ),
+    "class / method kept in init, other attribute": model(
+        "model.step(x)", made=KEPT, write="model.other = 2.0"
+    ),
     "class / method kept by owner": model("step(x)", once="step = jax.checkpoint(model.forward)"),
     "class / method per call": model("jax.checkpoint(model.forward)(x)"),
     "class / method per call while kept": model(
@@ -272,13 +280,6 @@ def scale():
     return 2.0
 out.append(step(x))
 """),
-    "write / same value": layered("""
-w = 1.0
-step = jax.checkpoint(layer)
-out.append(step(x))
-w = 1.0
-out.append(step(x))
-"""),
     "read / items of a list that grows": layered("""
 ws = []
 step = jax.checkpoint(lambda x: sum([x * w for w in ws]))
@@ -337,6 +338,41 @@ for w in WS:
 step = jax.checkpoint(layer)
 for w in WS:
     jax.clear_caches()
+    out.append(step(x))
+"""),
+    "read / whole array through numpy": layered("""
+buffer = np.ones(4, np.float32)
+step = jax.checkpoint(lambda x: x * np.sum(buffer))
+for v in WS:
+    buffer[:] = v
+    out.append(step(x))
+"""),
+    "read / whole array through jnp": layered("""
+buffer = np.ones(4, np.float32)
+step = jax.checkpoint(lambda x: x * jnp.sin(jnp.asarray(buffer)))
+for v in WS:
+    buffer[:] = v
+    out.append(step(x))
+"""),
+    "read / whole array bound anew": layered("""
+buffer = np.ones(4, np.float32)
+step = jax.checkpoint(lambda x: x * buffer)
+for v in WS:
+    buffer = buffer + v
+    out.append(step(x))
+"""),
+    "read / whole array inside grad": layered("""
+buffer = np.ones(4, np.float32)
+step = jax.checkpoint(lambda x: (x * buffer).sum())
+for v in WS:
+    buffer[:] = v
+    out.append(jax.grad(step)(x))
+"""),
+    "read / whole large array": layered("""
+buffer = np.ones((64, 1024), np.float32)
+step = jax.checkpoint(lambda x: x * (jnp.dot(buffer, buffer.T)).mean())
+for v in WS:
+    buffer[:] = v
     out.append(step(x))
 """),
     "read / shape only": layered("""

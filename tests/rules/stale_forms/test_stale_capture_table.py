@@ -1,0 +1,50 @@
+"""RML101 against programs whose staleness JAX itself decides."""
+
+import pytest
+
+from remat_lint.config import Settings
+from remat_lint.engine import Engine
+
+from .forms import programs
+from .truth import is_stale, truth
+
+pytestmark = pytest.mark.execution
+PROGRAMS = programs()
+
+# Stale programs that the rule leaves alone, each with the reason. False alarms have no such list.
+KNOWN_MISSES = {}
+
+
+def report(text, folder):
+    """Severities of the RML101 findings of one text."""
+    path = folder / "program.py"
+    found = Engine(Settings(root=folder)).check_text(text, path).findings
+    return [finding.severity.value for finding in found if finding.code == "RML101"]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_stale_capture_is_reported_exactly_where_results_differ(program, tmp_path):
+    found = report(program.text, tmp_path)
+    assert set(found) <= {"error", "warning"}
+    if is_stale(program) and program.name in KNOWN_MISSES:
+        assert not found, f"no longer missed: {KNOWN_MISSES[program.name]}"
+    else:
+        assert bool(found) == is_stale(program), f"{truth()[program.name]}\n{program.text}"
+
+
+def test_known_misses_are_programs_of_the_table_and_have_a_reason():
+    assert set(KNOWN_MISSES) <= {program.name for program in PROGRAMS}
+    assert all(KNOWN_MISSES.values())
+
+
+def test_the_table_has_many_distinct_programs_of_both_kinds():
+    assert len({program.text for program in PROGRAMS}) == len(PROGRAMS)
+    assert len({program.name for program in PROGRAMS}) == len(PROGRAMS)
+    stale = [program for program in PROGRAMS if is_stale(program)]
+    assert min(len(stale), len(PROGRAMS) - len(stale)) >= 60
+
+
+def test_plain_results_do_change_where_a_program_is_stale():
+    for program in PROGRAMS:
+        if is_stale(program):
+            assert len(set(truth()[program.name]["plain"])) > 1
