@@ -141,7 +141,8 @@ _ROWS = (
         integer_static=False,
     ),
     Wrapper(
-        # Puts an object of its own around the function, and JAX keys the trace by that object.
+        # Puts an object of its own around the function, and JAX keys the trace by that object
+        # (flax 0.12; in flax 0.8.5 every call traced).
         qualname="flax.nnx.remat",
         spellings=_names("flax.nnx.remat flax.nnx.transforms.autodiff.remat flax.experimental.nnx.remat"),
         framework="nnx",
@@ -216,6 +217,9 @@ CANONICAL: Mapping[str, str] = MappingProxyType(
 """From every importable dotted spelling to the canonical one; look-alikes of other libraries are absent."""
 
 _LAST_PARTS = {spelling.rpartition(".")[2] for spelling in CANONICAL}
+
+WRAPPER_MODULES: frozenset[str] = frozenset(spelling.rpartition(".")[0] for spelling in CANONICAL)
+"""Modules that export a wrapper: each is spelled with one of `SPELLING_WORDS` wherever it is used."""
 
 SPELLING_WORDS: tuple[str, ...] = tuple(
     sorted(word for word in _LAST_PARTS if not any(other in word for other in _LAST_PARTS - {word}))

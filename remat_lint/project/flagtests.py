@@ -88,7 +88,9 @@ def _converts(node: n.Conditional, name: str, scope: Scope, project: Analysis) -
 
 def _identity(node: n.Operation, name: str, value: bool) -> FlagTest:  # noqa: FBT001 - the constant of the test
     outcome = "is always false" if node.op == "is" else "is always true"
-    return FlagTest(node.at, f"{name} {node.op} {value}", outcome, f"the object {value}", frozenset({bool}), value)
+    return FlagTest(
+        node.at, f"{name} {node.op} {value}", outcome, f"the object {value}", frozenset({bool}), value
+    )
 
 
 def _cases(node: n.Branch, scope: Scope) -> Iterator[FlagTest]:
@@ -133,7 +135,9 @@ def _alternatives(node: n.Expression) -> tuple[n.Expression | None, ...]:
 def _type_test(node: n.Call, types: frozenset[type]) -> FlagTest:
     wanted = sorted(kind.__name__ for kind in types)
     names = " or ".join(wanted)
-    return FlagTest(node.at, render_test(node), "is always false", f"{'an' if names[0] == 'i' else 'a'} {names}", types)
+    return FlagTest(
+        node.at, render_test(node), "is always false", f"{'an' if names[0] == 'i' else 'a'} {names}", types
+    )
 
 
 def render_test(node: n.Call) -> str:
@@ -145,13 +149,12 @@ def render_test(node: n.Call) -> str:
 
 def uses_as_flag(function: n.Function, name: str) -> bool:
     """Whether a function decides by a parameter: tests its truth, or hands it on under the name of a flag."""
-    for node in mentions(function, name):
-        if any(is_name(part, name) for part in _decided(node)):
-            return True
-    return False
+    return any(is_name(part, name) for node in mentions(function, name) for part in _decided(node))
 
 
-FLAG_NAMES = frozenset({"deterministic", "train", "training", "is_training", "use_running_average", "eval_mode"})
+FLAG_NAMES = frozenset(
+    {"deterministic", "train", "training", "is_training", "use_running_average", "eval_mode"}
+)
 """Keywords of layers of flax and haiku that must be Python bools."""
 
 
@@ -176,5 +179,3 @@ def _truths(node: n.Expression) -> Iterator[n.Expression]:
             yield from _truths(operand)
     else:
         yield node
-
-

@@ -56,8 +56,10 @@ class Holders:
         if not isinstance(root, n.Name):
             return False
         scope = moment.scope.find(root.id)
-        if scope is None or not self.body.contains(scope):
-            return scope is not None
+        if scope is None:
+            return bool(moment.scope.root.module.lookup(root.id))
+        if not self.body.contains(scope):
+            return True
         parameter = scope.parameter(root.id)
         if parameter is not None:
             return self._outlives(scope, parameter, moment, whole=root is node)

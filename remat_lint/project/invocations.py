@@ -20,12 +20,16 @@ from remat_lint.project.values import (
     WrapSite,
 )
 
+_SAME = ("jit", "grad", "value_and_grad", "vmap")
 _ALIGNED = frozenset(
     {
-        *(f"jax.{name}" for name in "jit grad value_and_grad vmap pmap hessian jacfwd jacrev jacobian named_call".split()),
-        *(f"equinox.filter_{name}" for name in "jit grad value_and_grad vmap".split()),
-        *(f"flax.nnx.{name}" for name in "jit grad value_and_grad vmap".split()),
-        *(f"haiku.{name}" for name in "jit grad value_and_grad vmap named_call".split()),
+        *(
+            f"jax.{name}"
+            for name in (*_SAME, "pmap", "hessian", "jacfwd", "jacrev", "jacobian", "named_call")
+        ),
+        *(f"equinox.filter_{name}" for name in _SAME),
+        *(f"flax.nnx.{name}" for name in _SAME),
+        *(f"haiku.{name}" for name in (*_SAME, "named_call")),
         "jax.experimental.pjit.pjit",
     }
 )
@@ -128,7 +132,11 @@ def invocations(site: WrapSite, project: Analysis) -> tuple[Invocation, ...]:
                 found[call.call.at] = one
     if any(isinstance(body, ClassRef) for body in site.bodies):
         for event in list(home.builder.happened.values()):
-            if isinstance(event.node, n.Call) and isinstance(event.node.func, n.Attribute) and event.node.func.attr in _BY_KEY:
+            if (
+                isinstance(event.node, n.Call)
+                and isinstance(event.node.func, n.Attribute)
+                and event.node.func.attr in _BY_KEY
+            ):
                 for one in _through_apply(site, event, event.node, event.node.func, project):
                     found[event.node.at] = one
     return tuple(found.values())
@@ -160,7 +168,9 @@ def _bound_by_access(func: n.Expression, event: Event, project: Analysis) -> boo
         return False
     for base in project.evaluate(func.value, Moment(event.scope, event)):
         if isinstance(base, Instance):
-            return not any(func.attr in project.attribute_stores(cls) for cls in project.lineage(base.cls.scope))
+            return not any(
+                func.attr in project.attribute_stores(cls) for cls in project.lineage(base.cls.scope)
+            )
     return False
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from remat_lint.facts import nodes as n
 from remat_lint.findings import Position, Span
+from remat_lint.jaxapi.wrappers import WRAPPER_MODULES
 from remat_lint.project.building import Builder
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.source.chunks import Chunk, split
@@ -99,13 +100,30 @@ class Module:
         return any(word in self.chunks[index].text for word in self.wanted)
 
     def _spelled(self) -> set[str]:
-        """Return the names that statements with a word of a wrapper bind, other than by import."""
-        return {
-            name
-            for name, events in self.scope.bindings.items()
-            for event in events
-            if isinstance(event.node, n.Bind) and self._spells(event.at >> CHUNK_BITS)
-        }
+        """Return the names that stand for something of a wrapper: bound by a statement that spells one, or imported."""
+        names = set()
+        for name, events in self.scope.bindings.items():
+            for event in events:
+                if isinstance(event.node, n.Bind) and self._spells(event.at >> CHUNK_BITS):
+                    names.add(name)
+                elif isinstance(event.value, n.Import) and isinstance(event.node, n.Alias):
+                    if self._imports_wrapper(event.value, event.node):
+                        names.add(name)
+        return names
+
+    def _imports_wrapper(self, node: n.Import, alias: n.Alias) -> bool:
+        """Whether an import may bring a wrapper, or a function of the project that applies one."""
+        if any(word in alias.name for word in self.wanted):
+            return True
+        dotted = alias.name if node.module is None else node.module
+        if not WRAPPER_MODULES.isdisjoint((dotted, f"{dotted}.{alias.name}")):
+            return False
+        for name in (dotted, f"{dotted}.{alias.name}".lstrip(".")):
+            path = self.project.find(self.path, name, node.level)
+            module = None if path is None or path == self.path else self.project.module(path)
+            if module is not None and module.matters:
+                return True
+        return False
 
     def _variables(self) -> set[str]:
         """Return the names that statements of the module bind, other than definitions and imports."""

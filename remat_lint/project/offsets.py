@@ -13,8 +13,40 @@ from remat_lint.project.traversal import is_name, mentions
 from remat_lint.project.values import WrapSite
 
 _ARRAY_ATTRIBUTES = frozenset(
-    "T at astype dtype ndim shape size reshape mean sum max min transpose ravel flatten dot swapaxes squeeze std var "
-    "repeat take conj real imag clip cumsum prod argmax argmin sharding device".split()
+    {
+        "T",
+        "at",
+        "astype",
+        "dtype",
+        "ndim",
+        "shape",
+        "size",
+        "reshape",
+        "mean",
+        "sum",
+        "max",
+        "min",
+        "transpose",
+        "ravel",
+        "flatten",
+        "dot",
+        "swapaxes",
+        "squeeze",
+        "std",
+        "var",
+        "repeat",
+        "take",
+        "conj",
+        "real",
+        "imag",
+        "clip",
+        "cumsum",
+        "prod",
+        "argmax",
+        "argmin",
+        "sharding",
+        "device",
+    }
 )
 
 
@@ -54,7 +86,12 @@ def off_by_one(
     for index in indices:
         here, there = index + offset, index + step + offset
         first = 0 if signature.is_bound else 1
-        if index < 0 or index + step in indices or not first <= there < len(signature.positional) or here < first:
+        if (
+            index < 0
+            or index + step in indices
+            or not first <= there < len(signature.positional)
+            or here < first
+        ):
             continue
         flag = signature.positional[there]
         if here < len(signature.positional):
@@ -91,7 +128,9 @@ def flaglike(signature: Signature, position: int, calls: tuple[Invocation, ...])
     if uses_as_flag(function, parameter.name):
         return True, True
     given = (call.given(signature, position) for call in calls)
-    literal = any(a is not None and isinstance(a.value, n.Constant) and isinstance(a.value.value, bool) for a in given)
+    literal = any(
+        a is not None and isinstance(a.value, n.Constant) and isinstance(a.value.value, bool) for a in given
+    )
     default = parameter.default
     likely = literal or (isinstance(default, n.Constant) and isinstance(default.value, bool))
     named = isinstance(parameter.annotation, n.Name) and parameter.annotation.id == "str"
@@ -114,7 +153,9 @@ def is_arraylike(signature: Signature, position: int, calls: tuple[Invocation, .
                 return False
             case n.Subscript() if is_name(node.value, parameter.name) and _is_key(node.index):
                 return False
-            case n.Operation(op="==" | "!=" | "in" | "not in") if any(is_name(o, parameter.name) for o in node.operands):
+            case n.Operation(op="==" | "!=" | "in" | "not in") if any(
+                is_name(o, parameter.name) for o in node.operands
+            ):
                 if any(isinstance(o, n.Constant) and isinstance(o.value, str) for o in node.operands):
                     return False
     return not any(_is_text(call.given(signature, position)) for call in calls)
@@ -125,6 +166,8 @@ def _is_key(node: n.Expression) -> bool:
 
 
 def _is_text(argument: n.Argument | None) -> bool:
-    return argument is not None and isinstance(argument.value, n.Constant | n.Function) and isinstance(
-        getattr(argument.value, "value", ""), str
+    return (
+        argument is not None
+        and isinstance(argument.value, n.Constant | n.Function)
+        and isinstance(getattr(argument.value, "value", ""), str)
     )

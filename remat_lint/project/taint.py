@@ -75,9 +75,7 @@ class Taint:
 
     def _name(self, node: n.Name, moment: Moment) -> Level:
         scope = moment.scope.find(node.id)
-        if scope is None:
-            return Level.NONE
-        if not self.is_inside(scope):
+        if scope is None or not self.is_inside(scope):
             return self._captured(node, moment)
         events = scope.bindings.get(node.id, [])
         live = self._live(events, moment, scope.frame)

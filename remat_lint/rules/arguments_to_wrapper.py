@@ -27,28 +27,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from remat_lint.facts import nodes as n
-from remat_lint.findings import Edit, Fix, Severity, Span
+from remat_lint.findings import Fix, Severity, Span
 from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.policies import lookup_policy
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
-from remat_lint.project.values import (
-    External,
-    FunctionRef,
-    Instance,
-    Member,
-    Moment,
-    Partial,
-    Result,
-    Value,
-    Wrapped,
-    WrapSite,
-)
+from remat_lint.project.values import External, Moment, Partial, Result, Value, WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected
 from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent, safe, unsafe
-
-_FRAMEWORKS = frozenset({"flax", "equinox", "haiku", "trax", "haliax", "penzai", "keras"})
+from remat_lint.rules.splitting import is_harmless, split_call
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -294,7 +282,9 @@ def run(f, *args):
             inside = all(any(argument is other for other in found.call.args) for argument in found.extra)
             place = first if inside else Place(module, subject.at)
             span = Span(first.span.start, last.span.end) if inside else place.span
-            yield Report(place, _message(found, module.source.slice(span)), self.severity, facts=found, span=span)
+            yield Report(
+                place, _message(found, module.source.slice(span)), self.severity, facts=found, span=span
+            )
 
     def _find(self, site: WrapSite, extra: tuple[n.Argument, ...], project: Analysis) -> _Extra | None:
         call = site.event.node
@@ -310,7 +300,11 @@ def run(f, *args):
         policy = _is_policy(extra[0], site, project)
         if 1 + len(extra) > site.wrapper.positional:
             return _Extra(site, made, target, extra, policy and len(extra) == 1)
-        if policy and site.wrapper.framework in ("linen", "flaxformer") and "lengths" not in site.wrapper.accepts:
+        if (
+            policy
+            and site.wrapper.framework in ("linen", "flaxformer")
+            and "lengths" not in site.wrapper.accepts
+        ):
             return _Extra(site, made, target, extra[:1], policy=True)
         return None
 
@@ -328,34 +322,12 @@ def run(f, *args):
         if len(found.extra) == 1 and isinstance(value, n.Constant) and isinstance(value.value, bool):
             named = first.insert_before("prevent_cse=")
             return None if "prevent_cse" in keywords else unsafe("Name the option", named)
-        edits = _split(found, report)
+        assert report.span is not None
+        edits = split_call(found.call, found.target, report.span, module)
         if not edits:
             return None
-        grade = safe if _harmless(found, project) else unsafe
+        grade = safe if is_harmless(found.site, found.extra, project) else unsafe
         return grade("Call the function that the wrapper returns", *edits)
-
-
-def _split(found: _Extra, report: Report) -> tuple[Edit, ...]:
-    """Return the edits that turn `W(f, x, k=v)` into `W(f, k=v)(x)`; none where a comment would be lost."""
-    module = report.place.module
-    assert found.target is not None
-    assert report.span is not None
-    source = module.source
-    target = Place(module, found.target.at).span
-    between = source.slice(Span(target.end, report.span.start))
-    whole = Place(module, found.call.at).span
-    if found.call.args[-1] is found.extra[-1]:
-        comma = between.find(",")
-        if comma < 0 or "#" in between[:comma]:
-            return ()
-        start = source.offset(target.end) + comma
-        blank = len(between) - comma - 1 if between[comma + 1 :].strip(" \t") == "" else 0
-        return (Edit(Span(source.position(start), source.position(start + 1 + blank)), ")("),)
-    gone = Span(target.end, report.span.end)
-    if "#" in source.slice(gone):
-        return ()
-    text = source.slice(report.span)
-    return Edit(gone, ""), Edit(Span(whole.end, whole.end), f"({text})")
 
 
 def _message(found: _Extra, text: str) -> str:
@@ -375,9 +347,7 @@ def _message(found: _Extra, text: str) -> str:
         wrapped = "…" if site.target is None else render(site.target)
         advice = f"the arguments go to the function it returns: `{func}({wrapped})({short})`"
     what = f"`{short}` raises" if short != "…" else "what follows it raises"
-    return (
-        f"`{func}` takes the function as its only positional argument, so {what} TypeError{when(site.event)}; {advice}"
-    )
+    return f"`{func}` takes the function as its only positional argument, so {what} TypeError{when(site.event)}; {advice}"
 
 
 def _is_wrapper(value: Value) -> bool:
@@ -391,33 +361,3 @@ def _is_policy(argument: n.Argument, site: WrapSite, project: Analysis) -> bool:
     values = project.evaluate(argument.value, Moment(site.scope, site.event))
     names = [value.dotted for value in values if isinstance(value, External | Result)]
     return len(names) == len(values) and all(lookup_policy(name) is not None for name in names)
-
-
-def _harmless(found: _Extra, project: Analysis) -> bool:
-    """Whether no argument can be a module of a framework or a bare bool, as far as the file tells."""
-    module = found.site.scope.module
-    for events in module.scope.bindings.values():
-        for event in events:
-            if isinstance(event.value, n.Import):
-                values = project.bound(event, None)
-                if any(isinstance(v, External) and v.dotted.partition(".")[0] in _FRAMEWORKS for v in values):
-                    return False
-    for argument in found.extra:
-        if isinstance(argument.value, n.Constant) and isinstance(argument.value.value, bool | str):
-            return False
-        values = project.evaluate(argument.value, Moment(found.site.scope, found.site.event))
-        if any(isinstance(value, Instance | FunctionRef | Wrapped | Member) for value in values):
-            return False
-    return not any(_calls_parameter(function) for function in found.site.functions)
-
-
-def _calls_parameter(function: FunctionRef) -> bool:
-    """Whether a function calls one of its parameters or a method of one."""
-    names = {parameter.name for parameter in function.scope.parameters()}
-    for event in function.scope.events:
-        func = event.node.func if isinstance(event.node, n.Call) else None
-        while isinstance(func, n.Attribute):
-            func = func.value
-        if isinstance(func, n.Name) and func.id in names:
-            return True
-    return False

@@ -174,7 +174,12 @@ def wrap(f, name):
 
     def check(self, subject: PolicyUse, project: Analysis) -> Iterator[Report | Silent]:
         """Report a policy that is called without arguments."""
-        if subject.role != "called" or subject.policy.kind != "policy" or subject.call is None or subject.call.args:
+        if (
+            subject.role != "called"
+            or subject.policy.kind != "policy"
+            or subject.call is None
+            or subject.call.args
+        ):
             return
         if subject.alternatives > 1:
             yield Silent("what is called may be something else")

@@ -34,7 +34,9 @@ def expected_at_calls(site: WrapSite, project: Analysis, *errors: str) -> bool:
     """Whether a test says that the site, or one of the calls of its result, raises."""
     if expected(site.event, project, *errors):
         return True
-    events = [one.event for one in project.site_calls(site)] + [one.event for one in invocations(site, project)]
+    events = [one.event for one in project.site_calls(site)] + [
+        one.event for one in invocations(site, project)
+    ]
     return any(expected(event, project, *errors) for event in events)
 
 

@@ -187,7 +187,7 @@ def model(ws, x):
             yield Silent("the function is not made anew: its trace is found again")
             return
         loops = common_loops(subject.event, *(one.event for one in made))
-        called = [call for call in project.site_calls(subject) if loops and loops[0] in call.event.loops]
+        called = [call for call in project.site_calls(subject) if loops and loops[0] in call.event.loops and not call.cached]
         if not loops or not called:
             yield Silent("the function is not made and called in one loop")
             return

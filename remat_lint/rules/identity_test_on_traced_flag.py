@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from remat_lint.facts import nodes as n
 from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.flagtests import FlagTest, flag_tests
@@ -48,12 +49,22 @@ class _Evidence:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Traced:
-    """What the fix needs to know."""
+    """A traced parameter: `position` counts in the signature (None: keyword-only), `number` as the wrapper does."""
 
     site: WrapSite
+    signature: Signature
+    name: str
+    position: int | None
     number: int | None
     calls: tuple[Invocation, ...]
-    position: int | None
+
+    def given(self, call: Invocation) -> n.Argument | None:
+        """Return what a call passes as the parameter."""
+        return (
+            call.keywords.get(self.name)
+            if self.position is None
+            else call.given(self.signature, self.position)
+        )
 
 
 class IdentityTestOnTracedFlag(Rule):
@@ -306,28 +317,20 @@ def loss(x):
                 continue
             if signature.function.scope.module is not home:
                 continue
-            for name, position in _candidates(subject, signature, static):
-                for test in flag_tests(signature.function.scope, name, project):
-                    evidence = _evidence(signature, name, position, test, calls, project)
+            for traced in _traced(subject, signature, static, calls):
+                for test in flag_tests(signature.function.scope, traced.name, project):
+                    evidence = _evidence(traced, test, project)
                     if evidence is None:
-                        yield Silent(f"no call is seen that passes a Python bool or number as `{name}`")
+                        yield Silent(
+                            f"no call is seen that passes a Python bool or number as `{traced.name}`"
+                        )
                     else:
-                        yield self._report(subject, signature, name, position, test, evidence, calls)
+                        yield self._report(traced, test, evidence)
 
-    def _report(  # noqa: PLR0913 - the parts of one story
-        self,
-        site: WrapSite,
-        signature: Signature,
-        name: str,
-        position: int | None,
-        test: FlagTest,
-        evidence: _Evidence,
-        calls: tuple[Invocation, ...],
-    ) -> Report:
-        module = signature.function.scope.module
-        offset = shift(site)
-        number = None if position is None or offset is None else position - offset
-        static = f" (`static_argnums=({number},)`)" if number is not None and "static_argnums" not in site.options else ""
+    def _report(self, traced: _Traced, test: FlagTest, evidence: _Evidence) -> Report:
+        site, name = traced.site, traced.name
+        new = traced.number is not None and "static_argnums" not in site.options
+        static = f" (`static_argnums=({traced.number},)`)" if new else ""
         message = (
             f"`{test.text}` {test.outcome} inside {site.wrapper.qualname}, whatever is passed{when(site.event)}: `{name}` "
             f"arrives as a traced array, never as {test.wanted}, and JAX does not complain; make `{name}` static{static}"
@@ -338,8 +341,8 @@ def loss(x):
             notes.append(Note(passed, f"this call passes a Python value as `{name}`"))
         notes.append(Note(Place(site.event.module, site.at), "the function is checkpointed here"))
         severity = self.severity if evidence.certain else Severity.WARNING
-        facts = _Traced(site, number, calls, position)
-        return Report(Place(module, test.at), message, severity, tuple(notes), facts)
+        place = Place(traced.signature.function.scope.module, test.at)
+        return Report(place, message, severity, tuple(notes), traced)
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Add `static_argnums` where every visible call passes the flag by position."""
@@ -354,33 +357,29 @@ def loss(x):
         return unsafe("Make the argument static", *edits) if edits else None
 
 
-def _candidates(
-    site: WrapSite, signature: Signature, static: frozenset[int]
-) -> Iterator[tuple[str, int | None]]:
-    """Yield the parameters that are traced, with their position; None for keyword-only ones."""
+def _traced(
+    site: WrapSite, signature: Signature, static: frozenset[int], calls: tuple[Invocation, ...]
+) -> Iterator[_Traced]:
+    """Yield the parameters that are traced."""
     first = 1 if signature.is_method or site.wrapper.framework in ("linen", "flaxformer") else 0
+    offset = shift(site)
     for position, parameter in enumerate(signature.positional):
         if position >= first and position not in static and parameter.name not in signature.bound:
-            yield parameter.name, position
+            number = None if offset is None else position - offset
+            yield _Traced(site, signature, parameter.name, position, number, calls)
     for parameter in signature.function.scope.parameters():
         if parameter.kind == "keyword-only" and parameter.name not in signature.bound:
-            yield parameter.name, None
+            yield _Traced(site, signature, parameter.name, None, None, calls)
 
 
-def _evidence(  # noqa: PLR0913 - the parts of one question
-    signature: Signature,
-    name: str,
-    position: int | None,
-    test: FlagTest,
-    calls: tuple[Invocation, ...],
-    project: Analysis,
-) -> _Evidence | None:
-    parameter = signature.function.scope.parameter(name)
+def _evidence(traced: _Traced, test: FlagTest, project: Analysis) -> _Evidence | None:
+    """Return why the parameter is expected to get a Python scalar for which the test can hold."""
+    parameter = traced.signature.function.scope.parameter(traced.name)
     assert parameter is not None
     fits = test.admits(annotated(parameter.annotation))
     weak: _Evidence | None = None
-    for call in calls:
-        given = call.keywords.get(name) if position is None else call.given(signature, position)
+    for call in traced.calls:
+        given = traced.given(call)
         if given is None:
             continue
         moment = Moment(call.event.scope, call.event)
@@ -391,6 +390,6 @@ def _evidence(  # noqa: PLR0913 - the parts of one question
             weak = weak or _Evidence(call, certain=False)
         elif fits and known is None and not is_array(given.value, moment, project):
             weak = weak or _Evidence(call, certain=False)
-    if weak is None and not calls and fits and parameter.default is None:
+    if weak is None and not traced.calls and fits and parameter.default is None:
         return _Evidence(None, certain=False)
     return weak

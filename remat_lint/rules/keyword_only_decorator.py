@@ -249,7 +249,9 @@ def layer(x):
         elif expected(subject.event, project, "TypeError"):
             yield Silent("a test expects the error")
         else:
-            yield Report(Place(subject.scope.module, subject.at), _message(subject, call), self.severity, facts=call)
+            yield Report(
+                Place(subject.scope.module, subject.at), _message(subject, call), self.severity, facts=call
+            )
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Put `functools.partial(` before the wrapper, or drop empty parentheses."""

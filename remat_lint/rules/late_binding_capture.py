@@ -33,7 +33,7 @@ from remat_lint.project.captures import Read
 from remat_lint.project.escapes import Escape
 from remat_lint.project.scopes import LoopNode, Scope
 from remat_lint.project.values import FunctionRef, WrapSite
-from remat_lint.rules.rule import Note, Place, Report, Rule, Silent, safe
+from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent, safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,138 @@ class LateBindingCapture(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    examples = (
+        Bad(
+            "lambdas collected in a list",
+            """
+import jax
+import jax.numpy as jnp
+
+def owner(x):
+    blocks = []
+    for s in (1.0, 2.0, 3.0):
+        blocks.append(jax.checkpoint(lambda h: jnp.sin(h) * s))
+        #             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    for block in blocks:
+        x = block(x)
+    return x
+""",
+            fixed="""
+import jax
+import jax.numpy as jnp
+
+def owner(x):
+    blocks = []
+    for s in (1.0, 2.0, 3.0):
+        blocks.append(jax.checkpoint(lambda h, *, s=s: jnp.sin(h) * s))
+    for block in blocks:
+        x = block(x)
+    return x
+""",
+            message=(
+                "this lambda leaves the round of the loop that makes it and reads `s` when it is called: every collected "
+                "function computes with the last value; bind it now, as a default: `*, s=s`"
+            ),
+        ),
+        Bad(
+            "elements of a comprehension, under another name of the wrapper",
+            """
+from jax import remat as wiederholen
+import jax.numpy as jnp
+
+def scalers(table):
+    return {k: wiederholen(lambda x: jnp.sin(x) * w) for k, w in table.items()}  # für jeden Wert
+    #          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+            fixed="""
+from jax import remat as wiederholen
+import jax.numpy as jnp
+
+def scalers(table):
+    return {k: wiederholen(lambda x, *, w=w: jnp.sin(x) * w) for k, w in table.items()}  # für jeden Wert
+""",
+        ),
+        Bad(
+            "a decorated nested function, kept on the instance",
+            """
+import functools
+import jax
+import jax.numpy as jnp
+
+class Stack:
+    def __init__(self, widths):
+        self.fns = []
+        for width in widths:
+            @functools.partial(jax.checkpoint, prevent_cse=False)
+            def run(x):
+                return jnp.sin(x) * width
+
+            self.fns.append(run)
+            #               ^^^
+""",
+            fixed="""
+import functools
+import jax
+import jax.numpy as jnp
+
+class Stack:
+    def __init__(self, widths):
+        self.fns = []
+        for width in widths:
+            @functools.partial(jax.checkpoint, prevent_cse=False)
+            def run(x, *, width=width):
+                return jnp.sin(x) * width
+
+            self.fns.append(run)
+""",
+        ),
+        Good(
+            "called in the same round",
+            """
+import jax
+
+def run(x, ws):
+    for w in ws:
+        @jax.checkpoint
+        def block(h):
+            return h * w
+
+        x = block(x)
+    return x
+""",
+        ),
+        Good(
+            "the value is bound by a default",
+            """
+import jax
+
+def build(ws):
+    return [jax.checkpoint(lambda x, w=w: x * w) for w in ws]
+""",
+        ),
+        Good(
+            "consumed before the next round",
+            """
+import functools
+import jax
+
+def loss(groups, x):
+    for scale, ws in groups:
+        x = functools.reduce(lambda c, w: jax.checkpoint(lambda a, b: a * b * scale)(c, w), ws, x)
+    return x
+""",
+        ),
+        Miss(
+            "a generator whose results somebody else collects",
+            """
+import jax
+
+def blocks(ws):
+    for w in ws:
+        yield jax.checkpoint(lambda x: x * w)
+""",
+        ),
+    )
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report a site in a loop whose function leaves the round with the loop's variable unbound."""

@@ -217,9 +217,7 @@ def wrap(f, cfg):
             return
         moment = Moment(subject.event.scope, subject.event)
         if policy.name == "save_only_these_names" and not call.args:
-            message = (
-                f"`{policy.name}` without names saves nothing, as no policy at all does; give it names, or drop it"
-            )
+            message = f"`{policy.name}` without names saves nothing, as no policy at all does; give it names, or drop it"
             yield Report(Place(subject.module, call.at), message, self.severity)
         for argument in call.args:
             if policy.varargs and argument.keyword is None and not argument.star:
@@ -239,10 +237,10 @@ def wrap(f, cfg):
         if "" in kinds or not kinds:
             return
         kind = kinds.pop()
-        named = f"the {kind} `{render(argument.value)}`" if isinstance(argument.value, n.Name) else f"a {kind}"
-        message = (
-            f"`{use.policy.name}` takes names as separate arguments: {named} {_result(use.policy, kind)}; spread it with `*`"
+        named = (
+            f"the {kind} `{render(argument.value)}`" if isinstance(argument.value, n.Name) else f"a {kind}"
         )
+        message = f"`{use.policy.name}` takes names as separate arguments: {named} {_result(use.policy, kind)}; spread it with `*`"
         severity = self.severity if use.policy.refuses_list else Severity.WARNING
         yield Report(Place(use.module, argument.at), message, severity, facts=_Form(argument, spread=True))
 
@@ -256,9 +254,19 @@ def wrap(f, cfg):
             place = Place(report.place.module, form.argument.value.at)
             return safe("Put the name into a list", place.insert_before("["), place.insert_after("]"))
         text = report.place.text
-        literal = isinstance(form.argument.value, n.Collection) and form.argument.value.kind in ("list", "tuple", "set")
+        literal = isinstance(form.argument.value, n.Collection) and form.argument.value.kind in (
+            "list",
+            "tuple",
+            "set",
+        )
         inner = text[1:-1]
-        if literal and text[:1] in "([{" and inner.strip() and not inner.rstrip().endswith(",") and "#" not in inner:
+        if (
+            literal
+            and text[:1] in "([{"
+            and inner.strip()
+            and not inner.rstrip().endswith(",")
+            and "#" not in inner
+        ):
             source, span = report.place.module.source, report.place.span
             start, end = source.offset(span.start), source.offset(span.end)
             edits = (Edit(source.span(start, start + 1), ""), Edit(source.span(end - 1, end), ""))
@@ -298,7 +306,9 @@ def _is_text(node: n.Expression, moment: Moment, project: Analysis) -> bool:
     for value in project.evaluate(node, moment):
         if not isinstance(value, Data):
             return False
-        text = isinstance(value.node, n.Constant) and isinstance(value.node.value, str) and not value.node.kind
+        text = (
+            isinstance(value.node, n.Constant) and isinstance(value.node.value, str) and not value.node.kind
+        )
         if not text and not (isinstance(value.node, n.Operation) and value.node.op == "string"):
             return False
     return True

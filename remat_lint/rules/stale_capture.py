@@ -31,7 +31,7 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.staleness import Stale
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.arguments import ArgumentEdit
-from remat_lint.rules.rule import Note, Place, Report, Rule, Silent, unsafe
+from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent, unsafe
 
 
 class StaleCapture(Rule):
@@ -42,6 +42,301 @@ class StaleCapture(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    examples = (
+        Bad(
+            "a function made before the loop reads the loop's variable",
+            """
+import jax
+import jax.numpy as jnp
+
+def owner(x):
+    ws = [jnp.full(4, 1.0), jnp.full(4, 2.0), jnp.full(4, 3.0)]
+
+    @jax.checkpoint
+    def layer(x):
+        return jnp.sin(x) * w
+        #                   ^
+
+    for w in ws:
+        x = layer(x)
+    return x
+""",
+            fixed="""
+import jax
+import jax.numpy as jnp
+
+def owner(x):
+    ws = [jnp.full(4, 1.0), jnp.full(4, 2.0), jnp.full(4, 3.0)]
+
+    @jax.checkpoint
+    def layer(x, w):
+        return jnp.sin(x) * w
+
+    for w in ws:
+        x = layer(x, w)
+    return x
+""",
+            message=(
+                "`w` is frozen in `layer` by its first call: jax.checkpoint traces a function once and keeps the trace, "
+                "so each later round of the loop still uses the old value; pass `w` as an argument"
+            ),
+            runs=True,
+        ),
+        Bad(
+            "an index that is used for nothing but an item: the item is passed",
+            """
+from jax import checkpoint as ck
+import jax.numpy as jnp
+
+def owner(x):
+    ps = [jnp.full(4, 1.0), jnp.full(4, 2.0)]
+
+    def layer(h):
+        return jnp.tanh(h * ps[i])
+        #                      ^
+
+    for i in range(2):
+        x = ck(layer)(x)
+    return x
+""",
+            fixed="""
+from jax import checkpoint as ck
+import jax.numpy as jnp
+
+def owner(x):
+    ps = [jnp.full(4, 1.0), jnp.full(4, 2.0)]
+
+    def layer(h, p):
+        return jnp.tanh(h * p)
+
+    for i in range(2):
+        x = ck(layer)(x, ps[i])
+    return x
+""",
+            runs=True,
+        ),
+        Bad(
+            "a setting that changes between two calls, through a partial decorator",
+            """
+import functools
+import jax
+import jax.numpy as jnp
+
+settings = {"größe": 1.0, "scale": 1.0}
+
+@functools.partial(jax.remat, prevent_cse=True)
+def layer(x):
+    return jnp.sin(x) * settings["scale"]  # größer wird nichts
+    #                   ^^^^^^^^^^^^^^^^^
+
+def owner(x):
+    settings["scale"] = 1.0
+    first = layer(x)
+    settings["scale"] = 5.0
+    return first + layer(x)
+""",
+            fixed="""
+import functools
+import jax
+import jax.numpy as jnp
+
+settings = {"größe": 1.0, "scale": 1.0}
+
+@functools.partial(jax.remat, prevent_cse=True)
+def layer(x, scale):
+    return jnp.sin(x) * scale  # größer wird nichts
+
+def owner(x):
+    settings["scale"] = 1.0
+    first = layer(x, settings["scale"])
+    settings["scale"] = 5.0
+    return first + layer(x, settings["scale"])
+""",
+            runs=True,
+        ),
+        Bad(
+            "a global that is bound again, seen through a helper that wraps anew",
+            """
+import jax
+import jax.numpy as jnp
+
+GAIN = 1.0
+
+def layer(x):
+    return jnp.sin(x) * GAIN
+    #                   ^^^^
+
+def model(x):
+    return jax.checkpoint(layer)(x)
+
+def owner(x):
+    global GAIN
+    GAIN = 1.0
+    first = model(x)
+    GAIN = 3.0
+    return first + model(x)
+""",
+            fixed="""
+import jax
+import jax.numpy as jnp
+
+GAIN = 1.0
+
+def layer(x, GAIN):
+    return jnp.sin(x) * GAIN
+
+def model(x):
+    return jax.checkpoint(layer)(x, GAIN)
+
+def owner(x):
+    global GAIN
+    GAIN = 1.0
+    first = model(x)
+    GAIN = 3.0
+    return first + model(x)
+""",
+            runs=True,
+        ),
+        Bad(
+            "a bound method that is wrapped once and kept",
+            """
+import jax
+import jax.numpy as jnp
+
+class Stack:
+    def __init__(self, gains):
+        self.gains, self.gain = gains, gains[0]
+        self.run = jax.checkpoint(self.layer)
+
+    def layer(self, x):
+        return jnp.tanh(x) * self.gain
+        #                    ^^^^^^^^^
+
+    def __call__(self, x):
+        for self.gain in self.gains:
+            x = self.run(x)
+        return x
+
+def owner(x):
+    return Stack([1.0, 2.0, 3.0])(x)
+""",
+            runs=True,
+        ),
+        Bad(
+            "an attribute that another method sets",
+            """
+import jax
+import jax.numpy as jnp
+
+class Model:
+    def __init__(self):
+        self.scale = 1.0
+        self.run = jax.checkpoint(self.layer)
+
+    def layer(self, x):
+        return jnp.sin(x) * self.scale
+        #                   ^^^^^^^^^^
+
+    def set_scale(self, scale):
+        self.scale = scale
+
+    def __call__(self, x):
+        return self.run(x)
+""",
+            severity=Severity.WARNING,
+        ),
+        Good(
+            "the function is made anew in every round",
+            """
+import jax
+import jax.numpy as jnp
+
+def run(x, ws):
+    for w in ws:
+        x = jax.checkpoint(lambda h: jnp.sin(h) * w)(x)  # noqa: RML702
+    return x
+""",
+        ),
+        Good(
+            "the calls come after the last change",
+            """
+import jax
+
+def run(x, ws):
+    @jax.checkpoint
+    def layer(h):
+        return h * total
+
+    total = 0.0
+    for w in ws:
+        total = total + w
+    return layer(x) + layer(x)
+""",
+        ),
+        Good(
+            "a bound method that is wrapped per call is another object each time",
+            """
+import jax
+
+class Net:
+    def __init__(self):
+        self.training = True
+
+    def block(self, x):
+        return x * 2 if self.training else x
+
+    def eval(self):
+        self.training = False
+
+    def __call__(self, x):
+        return jax.checkpoint(self.block)(x)
+""",
+        ),
+        Good(
+            "each round binds the captured name to the same thing",
+            """
+import jax
+
+def run(x, options, layers):
+    def block(p, h):
+        return h * p * options["scale"]
+
+    block_ck = jax.checkpoint(block)
+    scale = 2.0
+    for p in layers:
+        options["scale"] = scale
+        x = block_ck(p, x)
+    return x
+""",
+        ),
+        Good(
+            "jit keeps a trace of its own, with or without the checkpoint",
+            """
+import jax
+
+def compare(x):
+    setting = {"scale": 1.0}
+    step = jax.jit(jax.checkpoint(lambda h: h * setting["scale"]))
+    before = step(x)
+    setting["scale"] = 5.0
+    return before, step(x)
+""",
+        ),
+        Miss(
+            "an alias of the container is written",
+            """
+import jax
+
+def run(x):
+    table = {"w": 1.0}
+    other = table
+    layer = jax.checkpoint(lambda h: h * table["w"])
+    first = layer(x)
+    other["w"] = 2.0
+    return first, layer(x)
+""",
+        ),
+    )
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report each outside value that a call of the site's result sees as it was at an earlier call."""

@@ -43,7 +43,14 @@ from remat_lint.rules.expected_errors import expected, expected_at_calls
 from remat_lint.rules.rule import Note, Place, Report, Rule, Silent, safe, unsafe
 from remat_lint.rules.static_examples import EXAMPLES
 
-_KINDS = {"list": "a list", "set": "a set", "dict": "a dict", "bool": "a bool", "str": "a string", "NoneType": "None"}
+_KINDS = {
+    "list": "a list",
+    "set": "a set",
+    "dict": "a dict",
+    "bool": "a bool",
+    "str": "a string",
+    "NoneType": "None",
+}
 _KINDS |= {"float": "a float", "int": "a bare int", "bytes": "bytes"}
 
 
@@ -84,7 +91,9 @@ class StaticArgnumsMismatch(Rule):
             if not found:
                 yield from self._called(subject, option, project)
 
-    def _typed(self, site: WrapSite, option: StaticOption, wrong: str, project: Analysis) -> Iterator[Report | Silent]:
+    def _typed(
+        self, site: WrapSite, option: StaticOption, wrong: str, project: Analysis
+    ) -> Iterator[Report | Silent]:
         if site.via or expected_at_calls(site, project, "TypeError"):
             yield Silent("a test expects the error")
             return
@@ -93,7 +102,9 @@ class StaticArgnumsMismatch(Rule):
             f"`static_argnums` of {site.wrapper.qualname} must be {wanted}; {wrong} raises TypeError when the function is "
             f"called{when(site.event)}"
         )
-        yield Report(Place(option.module, option.argument.value.at), message, self.severity, facts=_Mismatch(option))
+        yield Report(
+            Place(option.module, option.argument.value.at), message, self.severity, facts=_Mismatch(option)
+        )
 
     def _indexed(self, site: WrapSite, option: StaticOption, project: Analysis) -> Iterator[Report | Silent]:
         """Report numbers that name no parameter, negative ones where they cannot be, and those off by one."""
@@ -107,10 +118,14 @@ class StaticArgnumsMismatch(Rule):
             yield Silent("what the function takes is not known")
             return
         slip = off_by_one(site, option.indices, known, offset, project)
-        if slip is not None and not expected_at_calls(site, project, "ValueError", "TracerBoolConversionError"):
+        if slip is not None and not expected_at_calls(
+            site, project, "ValueError", "TracerBoolConversionError"
+        ):
             yield self._slipped(site, option, slip, known[0], project)
             return
-        beyond = [i for i in option.indices if all(_out_of_range(i + (offset if i >= 0 else 0), s) for s in known)]
+        beyond = [
+            i for i in option.indices if all(_out_of_range(i + (offset if i >= 0 else 0), s) for s in known)
+        ]
         if beyond and not expected_at_calls(site, project, "ValueError"):
             yield self._beyond(site, option, beyond[0], known[0], project)
 
@@ -153,7 +168,13 @@ class StaticArgnumsMismatch(Rule):
     ) -> Report:
         name = signature.function.scope.name
         count = len(signature.positional) - (shift(site) or 0)
-        counted = "self included" if signature.is_method and not shift(site) else "self not counted" if _has_self(signature) else ""
+        counted = (
+            "self included"
+            if signature.is_method and not shift(site)
+            else "self not counted"
+            if _has_self(signature)
+            else ""
+        )
         takes = f"`{name}` takes {count} by position" if name else f"the lambda takes {count} by position"
         result = "nothing becomes static" if shift(site) else "every call raises ValueError"
         message = (
@@ -166,29 +187,33 @@ class StaticArgnumsMismatch(Rule):
     def _called(self, site: WrapSite, option: StaticOption, project: Analysis) -> Iterator[Report | Silent]:
         """Report calls in which a static argument is none of the positional ones."""
         known = signatures(site, project)
-        if len(known) != 1 or site.wrapper.framework in ("nnx", "lift") or shift(site) != 0:
+        offset = shift(site)
+        if len(known) != 1 or offset is None or site.wrapper.framework == "nnx":
             return
         for call in invocations(site, project):
-            if call.complete and not expected(call.event, project, "ValueError"):
+            if call.complete and not expected(call.event, project, "ValueError", "TypeError"):
                 for index in option.indices or ():
-                    if len(call.positional) <= index < len(known[0].positional):
+                    if len(call.positional) <= index + offset < len(known[0].positional):
                         yield from self._misplaced(site, option, call, known[0], index)
 
     def _misplaced(
         self, site: WrapSite, option: StaticOption, call: Invocation, signature: Signature, index: int
     ) -> Iterator[Report]:
-        parameter = signature.positional[index]
-        given = call.keywords.get(parameter.name)
-        if given is None and (parameter.default is None or parameter.name in signature.bound):
+        offset = shift(site) or 0
+        parameter = signature.positional[index + offset]
+        name = parameter.name
+        given = call.keywords.get(name)
+        if given is None and (offset or parameter.default is None or name in signature.bound):
             return
-        how = "is passed by keyword" if given is not None else "is left to its default"
-        message = (
-            f"`{parameter.name}` is static (index {index}) but {how} here, so the index points past the positional arguments "
-            f"and the call raises ValueError{when(site.event)}; pass `{parameter.name}` by position"
-        )
+        if offset:
+            result = f": {site.wrapper.qualname} drops keyword arguments with no more than a RuntimeWarning"
+        else:
+            result = ", so the index points past the positional arguments and the call raises ValueError"
+        how = "passed by keyword" if given is not None else "left to its default"
+        message = f"`{name}` is static (index {index}) but is {how} here{result}{when(site.event)}; pass `{name}` by position"
         place = Place(call.event.module, call.call.at if given is None else given.at)
         note = Note(Place(option.module, option.argument.at), "the static arguments are named here")
-        following = given if given is not None and index == len(call.positional) else None
+        following = given if given is not None and index + offset == len(call.positional) else None
         yield Report(place, message, self.severity, (note,), _Mismatch(option, None, following))
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
@@ -202,8 +227,16 @@ class StaticArgnumsMismatch(Rule):
             return None
         if facts.replace is not None:
             old, new = facts.replace
-            return None if _item(facts.option, old) is None else unsafe(f"Write {new}", report.place.replace(str(new)))
-        if isinstance(node, n.Collection) and node.kind in ("list", "set") and facts.option.indices is not None:
+            return (
+                None
+                if _item(facts.option, old) is None
+                else unsafe(f"Write {new}", report.place.replace(str(new)))
+            )
+        if (
+            isinstance(node, n.Collection)
+            and node.kind in ("list", "set")
+            and facts.option.indices is not None
+        ):
             return _as_tuple(report, node)
         return None
 
@@ -223,7 +256,11 @@ def _wrong_type(option: StaticOption, site: WrapSite) -> str:
     if isinstance(node, n.Collection):
         if node.kind == "tuple":
             bad = [i for i in node.items if isinstance(i, n.Constant) and not _is_index(i)]
-            return "" if not bad or tuples_only else f"a tuple with {_KINDS.get(type(bad[0].value).__name__, '…')} in it"  # type: ignore[union-attr]  # a constant
+            return (
+                ""
+                if not bad or tuples_only
+                else f"a tuple with {_KINDS.get(type(bad[0].value).__name__, '…')} in it"
+            )
         return "" if tuples_only and node.kind in ("list", "set") else _KINDS[node.kind]
     if isinstance(node, n.Constant) and not node.kind:
         if _is_index(node):
@@ -250,15 +287,16 @@ def _out_of_range(position: int, signature: Signature) -> bool:
 
 
 def _definition(signature: Signature) -> Note:
-    scope = signature.function.scope
-    node = scope.node
-    at = node.name_at if isinstance(node, n.Function) and node.name else scope.node.at  # type: ignore[union-attr]  # a function
-    return Note(Place(scope.module, at), "the function is defined here")
+    node = signature.function.scope.node
+    assert isinstance(node, n.Function)
+    return Note(Place(signature.function.scope.module, node.name_at), "the function is defined here")
 
 
 def _by_position(report: Report, argument: n.Argument) -> Fix:
     place = Place(report.place.module, argument.at)
-    return unsafe("Pass the argument by position", place.replace(Place(report.place.module, argument.value.at).text))
+    return unsafe(
+        "Pass the argument by position", place.replace(Place(report.place.module, argument.value.at).text)
+    )
 
 
 def _item(option: StaticOption, index: int) -> n.Constant | None:

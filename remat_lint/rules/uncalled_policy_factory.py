@@ -217,7 +217,11 @@ layer = wrap(lambda x: x * 2, "save_only_these_names")
 
 def _wanted(policy: Policy) -> str:
     if policy.varargs:
-        return "the names not to save" if "but" in policy.name or "except" in policy.name else "the names to save"
+        return (
+            "the names not to save"
+            if "but" in policy.name or "except" in policy.name
+            else "the names to save"
+        )
     if policy.name == "save_from_both_policies":
         return "the two policies"
     if policy.positional:
@@ -255,14 +259,12 @@ def _is_called(use: PolicyUse) -> bool:
     """Whether an entry of the table is called somewhere in the file, which only a factory needs."""
     for event in list(use.module.builder.happened.values()):
         func = event.node.func if isinstance(event.node, n.Call) else None
-        if isinstance(func, n.Call) and isinstance(func.func, n.Attribute) and func.func.attr == "get":
-            func = func.func
-        if isinstance(func, n.Subscript | n.Attribute) and use.event.name and is_name(func.value, use.event.name):
-            if isinstance(func, n.Subscript) or _is_entry_called(event.node, func):
-                return True
+        if isinstance(func, n.Subscript) and is_name(func.value, use.event.name):
+            return True
+        if (
+            isinstance(func, n.Call)
+            and isinstance(func.func, n.Attribute)
+            and is_name(func.func.value, use.event.name)
+        ):
+            return True
     return False
-
-
-def _is_entry_called(node: n.Node, func: n.Attribute) -> bool:
-    """Whether `node` is `table.get(…)(…)`: a call of what the table gave."""
-    return isinstance(node, n.Call) and node.func is not func

@@ -19,6 +19,8 @@ from typing import Any
 
 _PROJECT_MARKERS = ("pyproject.toml", "remat-lint.toml", "setup.py", "setup.cfg", ".git")
 _OWN_PACKAGE = __name__.partition(".")[0]
+# Never loaded a second time, even where the project under test is one of them.
+_SHARED = frozenset({_OWN_PACKAGE, "__main__", "jax", "jaxlib", "numpy", "pytest", "_pytest", "pluggy"})
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ class _ProjectFinder:
 
 def _belongs(module: ModuleType, target: Target) -> bool:
     name = getattr(module, "__name__", "")
-    if not isinstance(name, str) or name.partition(".")[0] in (_OWN_PACKAGE, "__main__"):
+    if not isinstance(name, str) or name.partition(".")[0] in _SHARED:
         return False
     if name.partition(".")[0] == target.module.partition(".")[0] and target.module.count("."):
         return True
@@ -132,7 +134,12 @@ def _belongs(module: ModuleType, target: Target) -> bool:
     path = Path(origin)
     if "site-packages" in path.parts or "dist-packages" in path.parts:
         return False
-    return path.is_relative_to(target.project) and not path.is_relative_to(sys.prefix)
+    # An environment inside the project is not part of it; a project inside the prefix (/usr) still is one.
+    installed = (Path(prefix) for prefix in {sys.prefix, sys.base_prefix})
+    inside = any(
+        prefix.is_relative_to(target.project) and path.is_relative_to(prefix) for prefix in installed
+    )
+    return path.is_relative_to(target.project) and not inside
 
 
 def _import(target: Target) -> ModuleType:

@@ -13,7 +13,7 @@ from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import from_fs_path, to_fs_path
 
 from remat_lint import config
-from remat_lint_server.documents import Snapshot, split_lines
+from remat_lint_server.documents import Snapshot
 from remat_lint_server.jobs import Generate, Generated
 from remat_lint_server.process import WorkerDied
 from remat_lint_server.server import RematServer
@@ -53,23 +53,28 @@ async def _generate(ls: RematServer, *arguments: Any) -> dict[str, str] | None:
     if generated.path is None:
         _refuse(ls, generated.trouble or "no test can be written for this place")
         return None
+    address = from_fs_path(str(generated.path))
     trouble = check_place(generated.path, roots(ls, snapshot))
-    if trouble:
+    before = None if address is None else _existing(ls, generated.path, address)
+    if before not in (None, generated.text):
+        trouble = f"{generated.path} is there already with another text; remove it first"
+    if trouble or address is None:
         _refuse(ls, trouble)
         return None
-    address = from_fs_path(str(generated.path))
-    if address is None or not await _deliver(ls, generated, generated.path, address):
+    if before is None and not await _deliver(ls, generated, generated.path, address):
         return None
+    await _show(ls, address)
     for note in generated.notes:
         ls.say(f"remat-lint: {note}")
     return {"uri": address}
 
 
 async def _ask(ls: RematServer, snapshot: Snapshot, target: str | int) -> Generated:
-    overlays = ls.analyzer.overlays(snapshot)
     name, row = (target, 0) if isinstance(target, str) else ("", target + 1)
     try:
-        answer: Generated = await ls.worker.ask(Generate(snapshot.source, snapshot.path, overlays, name, row))
+        answer: Generated = await ls.worker.ask(
+            Generate(snapshot.source, snapshot.path, roots(ls, snapshot), name, row)
+        )
     except WorkerDied as error:
         log.error("the process that writes tests ended: %s", error)  # noqa: TRY400 (a fact of the child; this process has no trace of it)
         return Generated(trouble="the process that writes tests ended unexpectedly; try again")
@@ -85,7 +90,7 @@ async def _deliver(ls: RematServer, generated: Generated, path: Path, address: s
             return False
         ls.say(f"remat-lint: wrote {path}")
     else:
-        edit = _creation(ls, address, path, generated.text)
+        edit = _creation(address, generated.text)
         metadata = types.WorkspaceEditMetadata(is_refactoring=True) if ls.client.edit_metadata else None
         answer = await ls.workspace_apply_edit_async(
             types.ApplyWorkspaceEditParams(edit=edit, label=LABEL, metadata=metadata)
@@ -96,30 +101,30 @@ async def _deliver(ls: RematServer, generated: Generated, path: Path, address: s
         if not ls.client.edit_metadata:
             # "applied" does not mean "on disk": such editors leave the text in an unsaved buffer.
             ls.say(f"remat-lint: generated {path.name}; save it before you run it.")
-    await _show(ls, address)
     return True
 
 
-def _creation(ls: RematServer, address: str, path: Path, text: str) -> types.WorkspaceEdit:
-    """An edit that creates the file, or replaces all of the text that is there."""
+def _creation(address: str, text: str) -> types.WorkspaceEdit:
+    """An edit that creates a file; it fails if there is one."""
+    start = types.Position(line=0, character=0)
+    document = types.OptionalVersionedTextDocumentIdentifier(uri=address, version=None)
+    insert = types.TextEdit(range=types.Range(start=start, end=start), new_text=text)
+    change = types.TextDocumentEdit(text_document=document, edits=[insert])
+    return types.WorkspaceEdit(document_changes=[types.CreateFile(uri=address), change])
+
+
+def _existing(ls: RematServer, path: Path, address: str) -> str | None:
+    """The text that is there already, in the editor or on disk: it may hold someone's work."""
     open_document = ls.workspace.text_documents.get(unquote(address))
-    before = open_document.source if open_document is not None else _read(path)
-    lines = split_lines(before)
-    end = types.Position(line=len(lines), character=0)
-    if lines and not lines[-1].endswith(("\n", "\r")):
-        units = ls.workspace.position_codec.client_num_units(lines[-1])
-        end = types.Position(line=len(lines) - 1, character=units)
-    whole = types.Range(start=types.Position(line=0, character=0), end=end)
-    document = types.OptionalVersionedTextDocumentIdentifier(
-        uri=address, version=None if open_document is None else open_document.version
-    )
-    create = types.CreateFile(
-        uri=address, options=types.CreateFileOptions(overwrite=False, ignore_if_exists=True)
-    )
-    change = types.TextDocumentEdit(
-        text_document=document, edits=[types.TextEdit(range=whole, new_text=text)]
-    )
-    return types.WorkspaceEdit(document_changes=[create, change])
+    if open_document is not None:
+        return open_document.source
+    try:
+        with path.open(encoding="utf-8", errors="replace", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return f"cannot be read: {error}"
 
 
 async def _show(ls: RematServer, address: str) -> None:
@@ -150,7 +155,7 @@ def check_place(path: Path, allowed: tuple[Path, ...]) -> str:
 
 def write_file(path: Path, text: str) -> str:
     """Write a file that is no link; why not, if it cannot be."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with os.fdopen(os.open(path, flags, 0o666), "w", encoding="utf-8", newline="") as file:
@@ -158,11 +163,3 @@ def write_file(path: Path, text: str) -> str:
     except OSError as error:
         return f"{path} cannot be written: {error.strerror}"
     return ""
-
-
-def _read(path: Path) -> str:
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            return file.read()
-    except (OSError, UnicodeDecodeError):
-        return ""

@@ -72,11 +72,15 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Generate:
-    """Write the equivalence test for what `name` (a top-level function) or `row` (from 1) points at."""
+    """Write the equivalence test for what `name` (a top-level function) or `row` (from 1) points at.
+
+    The test goes into the project's `tests` if that lies below one of `roots`, else into `tests` of the first of them
+    around the file.
+    """
 
     text: str
     path: Path
-    overlays: Mapping[Path, str]
+    roots: tuple[Path, ...]
     name: str = ""
     row: int = 0
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import re
 import sys
 import threading
 import time
@@ -17,8 +18,11 @@ from typing import IO
 
 from remat_lint import config, rules
 from remat_lint.engine import Engine
+from remat_lint.equivalence.generator import generate
 from remat_lint.errors import ConfigError, RematLintError, UsageError
 from remat_lint.findings import Finding
+from remat_lint.source.chunks import split
+from remat_lint.source.text import read_source
 from remat_lint_server.jobs import (
     Answer,
     Check,
@@ -34,6 +38,7 @@ from remat_lint_server.jobs import (
 from remat_lint_server.sites import describe
 
 PARENT_POLL_S = 1.0
+_ASSIGNMENT = re.compile(r"(\w+)\s*(?::[^=]+)?=(?!=)")
 
 
 def main() -> None:
@@ -100,14 +105,31 @@ def _lines(engine: Engine, findings: tuple[Finding, ...]) -> dict[tuple[str, int
 
 
 def _generate(job: Generate) -> Generated:
+    name = job.name or _name_in_row(job.text, job.row)
+    if not name:
+        return Generated(trouble=f"line {job.row} is in no top-level function; put the cursor into one")
     try:
-        return _write_test(job)
+        test = generate(job.path, name)
+        if not any(test.path.is_relative_to(root.resolve()) for root in job.roots):
+            around = [root for root in job.roots if job.path.is_relative_to(root)]
+            test = generate(job.path, name, around[0] / "tests") if around else test
+        saved = read_source(job.path).text
     except RematLintError as error:
         return Generated(trouble=str(error))
+    notes = (
+        () if saved == job.text else (f"{job.path.name} is not saved; the test is made for its saved text.",)
+    )
+    return Generated(test.path, test.text, notes)
 
 
-def _write_test(job: Generate) -> Generated:
-    raise NotImplementedError
+def _name_in_row(text: str, row: int) -> str:
+    """The top-level name that is bound around a row: by a definition, or by an assignment in the row itself."""
+    lines = text.splitlines()
+    if not 1 <= row <= len(lines):
+        return ""
+    around = [chunk for chunk in split(text, merge=False) if chunk.row <= row]
+    assigned = _ASSIGNMENT.match(lines[row - 1])
+    return (around[-1].name if around else "") or (assigned[1] if assigned else "")
 
 
 def _take_streams() -> tuple[IO[bytes], IO[bytes]]:

@@ -85,6 +85,7 @@ def project(tmp_path):
         "import jax\n\n\n"
         "@jax.checkpoint(policy=jax.checkpoint_policies.dots_saveable)\n"
         "def layer(w, x):\n    return x @ w\n\n\n"
+        "# remat-lint: example(w=f32[4, 4], x=f32[4, 4])\n"
         "def loss(w, x):\n"
         '    mark = "🐍🐍"; y = jax.checkpoint(layer)(w, x)\n'
         "    return (y * y).sum() if mark else 0.0\n",

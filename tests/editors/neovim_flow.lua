@@ -36,7 +36,8 @@ vim.cmd.write()
 
 -- The site behind the emoji; the server counts in the client's units.
 local row = vim.fn.search('mark =', 'nw')
-vim.api.nvim_win_set_cursor(0, { row, vim.fn.getline(row):find('jax.checkpoint', 1, true) })
+local column = vim.fn.getline(row):find('jax.checkpoint', 1, true)
+vim.api.nvim_win_set_cursor(0, { row, column })
 local original = vim.api.nvim_get_current_buf()
 seen.tests = {}
 vim.lsp.buf.code_action({

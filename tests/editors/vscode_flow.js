@@ -89,7 +89,7 @@ async function applyFix(page) {
 }
 
 async function generate(page) {
-  await page.locator(".monaco-editor .view-line", { hasText: "def layer" }).first().click();
+  await page.locator(".monaco-editor .view-line", { hasText: "def loss" }).first().click();
   await page.keyboard.press("F1");
   await page.waitForSelector(".quick-input-widget:visible", PATIENCE);
   await page.keyboard.type("remat-lint: Generate equivalence test");

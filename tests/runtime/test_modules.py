@@ -1,4 +1,5 @@
 import sys
+from pathlib import Path
 
 import jax.numpy as jnp
 import pytest
@@ -39,19 +40,35 @@ def test_each_loading_has_its_own_modules_and_siblings(project):
     assert {name: module for name, module in sys.modules.items() if name in before} == before
 
 
-def test_with_shared_state_the_repaired_program_seems_wrong_and_loaded_anew_it_passes(monkeypatch):
+def test_with_shared_state_the_repaired_program_seems_wrong_and_loaded_anew_it_passes():
     text = "programs/global_name.py:after"
     assert check_equivalence(text, (array((4,)),)).verdict == "verified"
-    with load_fresh(find_target(text, find_folder())) as (_, shared):
+    with load_fresh(find_target(text, Path(__file__).parent)) as (_, shared):
         x = jnp.ones(4)
         first, second = shared(x), shared(x)
     assert float(first) != float(second)
 
 
-def find_folder():
-    from pathlib import Path
-
-    return Path(__file__).parent
+def test_a_project_inside_the_prefix_is_loaded_anew_and_an_environment_inside_it_is_not(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "env" / "lib").mkdir(parents=True)
+    (tmp_path / "env" / "lib" / "installed_thing.py").write_text("cell = []\n")
+    (tmp_path / "app.py").write_text(
+        "import installed_thing\ndef owner():\n    return installed_thing.cell\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path / "env" / "lib")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "env"))
+    target, cells = find_target("app.py:owner", tmp_path), []
+    for _ in range(2):
+        with load_fresh(target) as (_, owner):
+            cells.append(owner())
+    assert cells[0] is cells[1]
+    monkeypatch.setattr(sys, "prefix", str(tmp_path.parent))
+    with load_fresh(target) as (_, owner):
+        assert owner() is not cells[0]
+    monkeypatch.delitem(sys.modules, "installed_thing", raising=False)
 
 
 def test_a_module_named_by_its_dotted_name_is_found_above_the_test(project):

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import product, starmap
 
 from .parts import BUILD, CALLS, CAPTURES, DEFINITIONS, FRESH, VALUES, WRAPPINGS
 from .whole import WHOLE
@@ -57,66 +58,52 @@ def call_lines(calls, capture, each, call, scope):
     return [line for template in CALLS[calls] for line in expand(template, pieces)]
 
 
-def compose(capture, definition="def", wrapping="hoisted", calls="loop", *, call="", scope="nonlocal"):
+def compose(capture, definition, wrapping, calls, scope="nonlocal"):
     """Return the program of one choice for each dimension; `scope` is `global` for module-level layers."""
     what, wrap = CAPTURES[capture], WRAPPINGS[wrapping]
     fresh = definition in FRESH
     made = [line.replace("{read}", what.read) for line in (FRESH | DEFINITIONS)[definition]]
     if wrap.decorator:
         made.insert(max(n for n, line in enumerate(made) if line.startswith("def ")), wrap.decorator)
-    before = [line.replace("{{", "{").replace("}}", "}") for line in what.before]
-    once = [line.replace("{{", "{").replace("}}", "}") for line in wrap.once]
-    each = [*made, *once, *wrap.each] if fresh else [*wrap.each]
+    each = [*made, *wrap.once, *wrap.each] if fresh else [*wrap.each]
     lines = [
         VALUES,
         *dict.fromkeys((*wrap.module, *what.module)),
         *(BUILD if definition == "factory" else ()),
     ]
-    outside, inside = ([*before, *made, *once], []) if scope == "global" else ([], [*before])
+    outside, inside = ([*what.before, *made, *wrap.once], []) if scope == "global" else ([], [*what.before])
     if scope == "global":
         inside = [f"global {', '.join(what.rebinds)}"] if what.rebinds else []
     elif not fresh:
-        inside += [*made, *once]
-    inside += ["out = []", *call_lines(calls, what, each, call or wrap.call, scope), "return out"]
+        inside += [*made, *wrap.once]
+    inside += ["out = []", *call_lines(calls, what, each, wrap.call, scope), "return out"]
     text = "\n".join([*lines, *outside, "", "def owner(x):", *indent(inside)])
-    parts = [
-        capture,
-        definition,
-        wrapping,
-        calls,
-        *([call] if call else []),
-        *(["module"] if scope == "global" else []),
-    ]
+    parts = [capture, definition, wrapping, calls, *(["module"] if scope == "global" else [])]
     return Program(" / ".join(parts), complete(text))
 
 
 def choose():
-    """Yield the choices: each dimension against captures of every kind, the others held still."""
-    main = ("loop-name", "name", "dict-item", "attribute")
-    for capture in CAPTURES:
-        for calls in ("loop", "two-statements", "after-last-write", "helper-twice"):
-            yield compose(capture, calls=calls)
-        yield compose(capture, wrapping="per-call")
-    for wrapping in sorted(WRAPPINGS):
-        yield compose("name", wrapping=wrapping)
-    for wrapping in ("decorated", "over-lambda", "nnx-hoisted", "nnx-per-call", "under-grad"):
-        yield compose("index", wrapping=wrapping)
-    for capture in ("loop-name", "attribute"):
-        for definition in (*sorted(set(DEFINITIONS) - {"static", "step"}), *sorted(FRESH)):
-            yield compose(capture, definition)
-    for capture in ("name", "list-append"):
-        for calls in sorted(CALLS):
-            yield compose(capture, calls=calls)
-    for capture in (*main, "list-append", "class-attribute", "array-item"):
-        for calls in ("loop", "after-last-write", "setter"):
-            yield compose(capture, calls=calls, scope="global")
-    for definition in ("fresh-lambda", "fresh-def"):
-        for calls in ("two-statements", "helper-twice", "nested-loop"):
-            yield compose("name", definition, calls=calls)
+    """Yield the choices of capture, definition, wrapping, calls and scope.
+
+    Each dimension runs through all its values against captures of several kinds, the others held still.
+    """
+    calls = ("loop", "two-statements", "after-last-write", "helper-twice")
+    yield from product(CAPTURES, ("def",), ("hoisted",), calls)
+    yield from product(CAPTURES, ("def",), ("per-call",), ("loop",))
+    yield from product(("name",), ("def",), WRAPPINGS, ("loop",))
+    some = ("decorated", "over-lambda", "nnx-hoisted", "nnx-per-call", "under-grad")
+    yield from product(("index",), ("def",), some, ("loop",))
+    definitions = (*DEFINITIONS, *FRESH)
+    yield from product(("loop-name", "attribute"), definitions, ("hoisted",), ("loop",))
+    yield from product(("name", "list-append"), ("def",), ("hoisted",), CALLS)
+    shared = ("loop-name", "dict-item", "attribute", "list-append", "class-attribute", "array-item")
+    yield from product(shared, ("def",), ("hoisted",), ("loop", "after-last-write", "setter"), ("global",))
+    fresh = ("two-statements", "helper-twice", "nested-loop")
+    yield from product(("name",), ("fresh-lambda", "fresh-def"), ("hoisted",), fresh)
 
 
 def programs():
     """Return every program, each text once, in a fixed order."""
-    found = [*choose(), *(Program(name, complete(text)) for name, text in WHOLE.items())]
+    found = [*starmap(compose, choose()), *(Program(name, complete(text)) for name, text in WHOLE.items())]
     unique = {program.text: program for program in reversed(found)}
     return tuple(sorted(unique.values(), key=lambda program: program.name))

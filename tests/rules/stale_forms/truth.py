@@ -37,7 +37,7 @@ def run_owner(text):
     import jax.numpy as jnp
 
     namespace = {"__name__": "program"}
-    exec(compile(text, "program.py", "exec"), namespace)
+    exec(compile(text, "program.py", "exec"), namespace)  # noqa: S102 - runs programs that the tests compose
     values = namespace["owner"](jnp.arange(1.0, 5.0, dtype=jnp.float32))
     return [round(float(leaf.sum()), 4) for leaf in map(jnp.asarray, jax.tree.leaves(values))]
 
@@ -79,5 +79,14 @@ def is_stale(program):
     return truth()[program.name]["stale"]
 
 
+def main():
+    import jax
+
+    # An array of numpy's that a program writes in place may still be read by a computation under way.
+    jax.config.update("jax_cpu_enable_async_dispatch", False)  # noqa: FBT003 - the signature of JAX
+    verdicts = {name: observe(text) for name, text in json.loads(sys.stdin.read()).items()}
+    sys.stdout.write(json.dumps(verdicts))
+
+
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps({name: observe(text) for name, text in json.loads(sys.stdin.read()).items()}))
+    main()

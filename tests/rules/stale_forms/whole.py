@@ -62,10 +62,7 @@ class Model:
 {made}
     def forward(self, x):
         return x * self.w
-
-    def update(self, w):
-        self.w = w
-
+{method}
 def owner(x):
     model = Model()
 {once}
@@ -76,10 +73,16 @@ def owner(x):
 """
 
 
+UPDATE = """
+    def update(self, w):
+        self.w = w
+"""
+
+
 def model(call, *, made="", once="", write="model.w = 2.0"):
-    return MODEL.format(
-        made=made and f"        {made}\n", once=once and f"    {once}", call=call, write=write
-    )
+    pieces = {"made": made and f"        {made}\n", "once": once and f"    {once}"}
+    method = UPDATE if "update" in write else ""
+    return MODEL.format(method=method, call=call, write=write, **pieces)
 
 
 KEPT = "self.step = jax.checkpoint(self.forward)"

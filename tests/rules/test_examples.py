@@ -1,0 +1,146 @@
+import ast
+import io
+import tokenize
+from collections import Counter
+
+import pytest
+from examples import FILE, all_rules, examples, label, lint, read
+
+from remat_lint import rules
+from remat_lint.findings import Applicability, Severity
+from remat_lint.fixes import apply_edits, compatible
+from remat_lint.rules.rule import Bad, Good, Miss
+from remat_lint.source.text import SourceText
+
+HEADINGS = (
+    "## What it does",
+    "## Why it is a problem",
+    "## When to ignore it",
+    "## Fix safety",
+    "## References",
+)
+CATALOGUE = {
+    "RML001": ("syntax-error", "tool"),
+    "RML101": ("stale-capture", "correctness"),
+    "RML102": ("late-binding-capture", "correctness"),
+    "RML103": ("leaked-value", "correctness"),
+    "RML104": ("frozen-randomness", "correctness"),
+    "RML201": ("keyword-only-decorator", "correctness"),
+    "RML202": ("arguments-to-wrapper", "correctness"),
+    "RML302": ("identity-test-on-traced-flag", "correctness"),
+    "RML303": ("static-argnums-mismatch", "correctness"),
+    "RML401": ("uncalled-policy-factory", "correctness"),
+    "RML402": ("called-policy", "correctness"),
+    "RML405": ("names-not-varargs", "correctness"),
+    "RML701": ("jit-of-fresh-wrapper", "cost"),
+    "RML702": ("fresh-closure-wrapper", "cost"),
+    "RML900": ("internal-error", "tool"),
+}
+FIXABLE = [(rule, example) for rule, example in examples(Bad) if example.fixed is not None]
+
+
+def findings(rule, text):
+    return [finding for finding in lint(text) if finding.code == rule.code]
+
+
+def repair(rule, text):
+    chosen = compatible(findings(rule, text))
+    return apply_edits(SourceText(FILE, text), [edit for finding in chosen for edit in finding.fix.edits])
+
+
+def comments(text):
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return Counter(token.string for token in tokens if token.type == tokenize.COMMENT)
+
+
+@pytest.mark.parametrize("rule", rules.registry().values(), ids=label)
+def test_rule_stands_in_the_catalogue(rule):
+    assert (rule.name, rule.category) == CATALOGUE[rule.code]
+
+
+def test_every_rule_of_the_catalogue_exists_once():
+    assert list(rules.registry()) == sorted(CATALOGUE)
+    assert len({rule.name for rule in rules.registry().values()}) == len(CATALOGUE)
+
+
+@pytest.mark.parametrize("rule", rules.registry().values(), ids=label)
+def test_page_has_a_summary_and_every_heading_in_order(rule):
+    lines = rule.explanation.splitlines()
+    assert [line for line in lines if line.startswith("## ")] == list(HEADINGS)
+    assert rule.summary.endswith(".")
+    for heading in HEADINGS:
+        assert lines[lines.index(heading) + 1].strip(), f"nothing stands under {heading}"
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=label)
+def test_rule_has_enough_examples(rule):
+    kinds = Counter(type(example) for example in rule.examples)
+    assert kinds[Bad] >= 3
+    assert kinds[Good] >= (1 if rule.code == "RML001" else 3)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in all_rules() if rule.code != "RML001"], ids=label)
+def test_some_example_of_the_rule_has_a_line_beyond_ascii(rule):
+    assert any(not example.code.isascii() for example in rule.examples if isinstance(example, Bad))
+
+
+@pytest.mark.parametrize(("rule", "example"), examples(Bad), ids=label)
+def test_bad_example_is_reported_exactly_where_it_is_marked(rule, example):
+    program = read(example.code)
+    assert program.spans
+    found = findings(rule, program.text)
+    assert [finding.span for finding in found] == list(program.spans)
+    assert {finding.severity for finding in found} == {example.severity or rule.severity}
+
+
+@pytest.mark.parametrize(("rule", "example"), examples(Bad), ids=label)
+def test_bad_example_has_no_other_finding(rule, example):
+    others = [f for f in lint(read(example.code).text) if f.code != rule.code and f.severity is not Severity.INFO]
+    assert others == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"), [pair for pair in examples(Bad) if pair[1].message], ids=label
+)
+def test_message_of_bad_example(rule, example):
+    assert findings(rule, read(example.code).text)[0].message == example.message
+
+
+@pytest.mark.parametrize(("rule", "example"), [*examples(Good), *examples(Miss)], ids=label)
+def test_every_rule_is_silent_about_good_examples_and_known_misses(rule, example):
+    program = read(example.code)
+    assert program.spans == ()
+    found = lint(program.text)
+    if isinstance(example, Miss):
+        assert [finding for finding in found if finding.code == rule.code] == []
+    else:
+        assert [finding for finding in found if finding.severity is not Severity.INFO] == []
+
+
+@pytest.mark.parametrize(("rule", "example"), examples(Good), ids=label)
+def test_good_example_is_a_program(rule, example):
+    ast.parse(example.code)
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXABLE, ids=label)
+def test_fix_gives_the_text_that_the_example_shows(rule, example):
+    assert repair(rule, read(example.code).text) == example.fixed
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXABLE, ids=label)
+def test_fixed_text_is_a_program_without_findings_unless_a_hole_is_left(rule, example):
+    ast.parse(example.fixed)
+    assert [f for f in lint(example.fixed) if f.severity is not Severity.INFO] == []
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXABLE, ids=label)
+def test_fix_keeps_every_comment(rule, example):
+    assert comments(read(example.code).text) <= comments(example.fixed)
+
+
+@pytest.mark.parametrize(
+    ("rule", "example"), [pair for pair in examples(Bad) if pair[1].fixed is None], ids=label
+)
+def test_example_without_a_fixed_text_has_no_fix_to_apply(rule, example):
+    fixes = [finding.fix for finding in findings(rule, read(example.code).text) if finding.fix is not None]
+    assert all(fix.applicability is Applicability.PLACEHOLDER for fix in fixes)
