@@ -117,7 +117,7 @@ def _existing(ls: RematServer, path: Path, address: str) -> str | None:
     """The text that is there already, in the editor or on disk: it may hold someone's work."""
     open_document = ls.workspace.text_documents.get(unquote(address))
     if open_document is not None:
-        return open_document.source
+        return str(open_document.source)
     try:
         with path.open(encoding="utf-8", errors="replace", newline="") as file:
             return file.read()

@@ -22,7 +22,7 @@ from remat_lint.equivalence.generator import generate
 from remat_lint.errors import ConfigError, RematLintError, UsageError
 from remat_lint.findings import Finding
 from remat_lint.source.chunks import split
-from remat_lint.source.text import read_source
+from remat_lint.source.text import SourceText, read_source
 from remat_lint_server.jobs import (
     Answer,
     Check,
@@ -124,11 +124,11 @@ def _generate(job: Generate) -> Generated:
 
 def _name_in_row(text: str, row: int) -> str:
     """The top-level name that is bound around a row: by a definition, or by an assignment in the row itself."""
-    lines = text.splitlines()
-    if not 1 <= row <= len(lines):
+    source = SourceText(Path(), text)
+    if not 1 <= row <= len(source.line_starts):
         return ""
     around = [chunk for chunk in split(text, merge=False) if chunk.row <= row]
-    assigned = _ASSIGNMENT.match(lines[row - 1])
+    assigned = _ASSIGNMENT.match(source.line(row))
     return (around[-1].name if around else "") or (assigned[1] if assigned else "")
 
 

@@ -72,7 +72,7 @@ def project(tmp_path):
     """A project with one error that has no safe fix and one that has, named like a module of the standard library."""
     (tmp_path / "pyproject.toml").write_text("[tool.remat-lint]\n")
     (tmp_path / "stale.py").write_text(STALE)
-    (tmp_path / "keyword.py").write_text(KEYWORD_ONLY)
+    (tmp_path / "argparse.py").write_text(KEYWORD_ONLY)
     (tmp_path / "clean.py").write_text("import jax\n\nlayer = jax.checkpoint(abs)\n")
     return tmp_path
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -30,13 +31,13 @@ def test_a_clean_file_makes_it_zero(project, lint):
     assert (done.returncode, done.stdout) == (0, "Checked 1 file: nothing found.\n")
 
 
-@pytest.mark.parametrize("arguments", [["."], ["check"], ["check", "."], ["stale.py", "keyword.py"], []])
+@pytest.mark.parametrize("arguments", [["."], ["check"], ["check", "."], ["stale.py", "argparse.py"], []])
 def test_the_command_and_the_path_may_be_left_out(project, lint, arguments):
     assert concise(lint, *arguments).stdout == concise(lint).stdout
 
 
 def test_options_may_stand_between_paths(project, lint):
-    done = lint("stale.py", "--output-format", "concise", "clean.py", "--color=never", "keyword.py")
+    done = lint("stale.py", "--output-format", "concise", "clean.py", "--color=never", "argparse.py")
 
     assert codes(done) == ["RML201", "RML101"]
 
@@ -104,7 +105,7 @@ def test_json_is_the_only_thing_on_stdout(project, lint):
     done = lint("--output-format", "json")
     findings = json.loads(done.stdout)
 
-    assert [finding["filename"] for finding in findings] == ["keyword.py", "stale.py"]
+    assert [finding["filename"] for finding in findings] == ["argparse.py", "stale.py"]
     assert set(findings[0]) == {
         "code", "name", "severity", "message", "filename", "location", "end_location", "fix", "related", "cell", "url",
     }  # fmt: skip
@@ -157,6 +158,30 @@ def test_a_file_that_python_cannot_read_is_a_finding_and_the_others_are_linted(p
     assert "broken.py:3:" in done.stdout
     assert codes(done).count("RML101") == 1
     assert "RML001" in codes(done)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there are no pseudo-terminals")
+def test_a_person_who_waits_sees_a_bar_on_stderr_only(project, spawn):
+    for number in range(150):
+        (project / f"stale{number}.py").write_text((project / "stale.py").read_text())
+    mine, its = os.openpty()
+    child = spawn("--select", "RML101", "--statistics", stdout=subprocess.PIPE, stderr=its)
+    os.close(its)
+    seen = b""
+    while piece := _read(mine):
+        seen += piece
+    os.close(mine)
+
+    assert child.stdout.read().startswith(b"151  RML101  stale-capture")
+    assert child.wait(60) == 1
+    assert b"Checking" in seen
+
+
+def _read(terminal):
+    try:
+        return os.read(terminal, 4096)
+    except OSError:  # the other end is closed
+        return b""
 
 
 def test_verbose_names_the_project_and_the_configuration(project, lint):

@@ -1,5 +1,7 @@
 """`--fix`, `--diff` and texts on stdin."""
 
+import subprocess
+
 import pytest
 
 PARTIAL = "@functools.partial(jax.checkpoint, policy=None)"
@@ -8,30 +10,45 @@ PARTIAL = "@functools.partial(jax.checkpoint, policy=None)"
 def test_fix_writes_safe_fixes_and_reports_what_is_left(project, lint):
     done = lint("--fix", "--output-format", "concise")
 
-    assert PARTIAL in (project / "keyword.py").read_text()
+    assert PARTIAL in (project / "argparse.py").read_text()
     assert done.returncode == 1
     assert done.stdout.splitlines()[-1].startswith("Fixed 1 finding in 1 file. Found 1 error")
     assert "RML201" not in done.stdout
 
 
 def test_a_fixed_file_is_clean_and_fixing_it_again_changes_nothing(project, lint):
-    lint("keyword.py", "--fix")
-    once = (project / "keyword.py").read_text()
-    done = lint("keyword.py", "--fix")
+    lint("argparse.py", "--fix")
+    once = (project / "argparse.py").read_text()
+    done = lint("argparse.py", "--fix")
 
-    assert (project / "keyword.py").read_text() == once
+    assert (project / "argparse.py").read_text() == once
     assert (done.returncode, done.stdout) == (0, "Checked 1 file: nothing found.\n")
 
 
 def test_diff_shows_the_change_and_writes_nothing(project, lint):
-    before = (project / "keyword.py").read_bytes()
+    before = (project / "argparse.py").read_bytes()
     done = lint("--diff")
 
     assert done.returncode == 1
-    assert done.stdout.startswith("--- keyword.py\n+++ keyword.py\n")
+    assert done.stdout.startswith("--- argparse.py\n+++ argparse.py\n")
     assert f"-@jax.checkpoint(policy=None)\n+{PARTIAL}\n" in done.stdout
     assert "1 finding in 1 file would be fixed." in done.stderr
-    assert (project / "keyword.py").read_bytes() == before
+    assert (project / "argparse.py").read_bytes() == before
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_a_diff_can_be_applied_and_does_what_fix_does(project, lint, line_end):
+    file = project / "argparse.py"
+    file.write_bytes(
+        file.read_bytes().replace(b"\n", line_end).removesuffix(line_end) + b"  # \x0c no line end"
+    )
+    patch = lint("--diff", raw=True).stdout
+    (project / "copy").mkdir()
+    (project / "copy/argparse.py").write_bytes(file.read_bytes())
+    subprocess.run(["git", "apply"], input=patch, cwd=project / "copy", check=True)
+    lint("--fix")
+
+    assert (project / "copy/argparse.py").read_bytes() == file.read_bytes()
 
 
 def test_diff_without_a_change_exits_zero(project, lint):
@@ -84,7 +101,7 @@ def test_stdin_has_a_name_of_its_own(project, lint):
 
 
 def test_fixing_stdin_prints_the_fixed_text_and_nothing_else(project, lint):
-    text = b"\xef\xbb\xbf" + (project / "keyword.py").read_bytes().replace(b"\n", b"\r\n")
+    text = b"\xef\xbb\xbf" + (project / "argparse.py").read_bytes().replace(b"\n", b"\r\n")
     done = lint("-", "--fix", text=text, raw=True)
 
     assert done.returncode == 0
@@ -107,7 +124,7 @@ def test_stdin_of_an_excluded_name_has_no_findings(project, lint):
 
 
 def test_a_diff_of_stdin_is_printed(project, lint):
-    done = lint("-", "--diff", text=(project / "keyword.py").read_text())
+    done = lint("-", "--diff", text=(project / "argparse.py").read_text())
 
     assert done.returncode == 1
     assert f"+{PARTIAL}\n" in done.stdout

@@ -50,15 +50,15 @@ def test_sites_are_listed_with_what_they_wrap(project, lint):
 
     assert done.returncode == 0
     assert "stale.py:7:13: jax.checkpoint of layer\n" in done.stdout
-    assert "keyword.py:3:2: jax.checkpoint of layer policy=None\n" in done.stdout
+    assert "argparse.py:3:2: jax.checkpoint of layer policy=None\n" in done.stdout
 
 
 def test_sites_for_programs_have_places_functions_and_options(project, lint):
-    found = json.loads(lint("sites", "keyword.py", "--output-format", "json").stdout)
+    found = json.loads(lint("sites", "argparse.py", "--output-format", "json").stdout)
 
     assert found == [
         {
-            "filename": "keyword.py",
+            "filename": "argparse.py",
             "location": {"row": 3, "column": 2},
             "end_location": {"row": 3, "column": 29},
             "wrapper": "jax.checkpoint",

@@ -18,7 +18,7 @@ TEXTS = {
     "crlf": f'import jax\r\ns = "🐍"; g = {CALL}\r\n',
     "bom": f"\ufeffimport jax; g = {CALL}\n",
     "form_feed": f'import jax\n\x0c\ns = "\x0c\u2028"; g = {CALL}\n',
-    "no_final_newline": f'import jax\ns = "𝒳"; g = {CALL}',
+    "no_final_newline": f'import jax\ns = "🜁"; g = {CALL}',
 }
 STALE = """import jax
 def total(xs):

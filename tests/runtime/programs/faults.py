@@ -16,8 +16,8 @@ def flag(x):
     return choose(x, training=True)
 
 
-def _under_trace_scaled(grad_factor, element=None):
-    """A function that knows whether it is traced whole, and falsifies its gradient only then."""
+def _with_wrong_gradient(change):
+    """A sine whose gradient by `w2` is computed of a changed cotangent."""
 
     @jax.custom_vjp
     def f(params):
@@ -27,35 +27,39 @@ def _under_trace_scaled(grad_factor, element=None):
         return f(params), params
 
     def backward(params, cotangent):
-        grads = jax.tree.map(lambda p, c: jnp.cos(p) * c, params, cotangent)
-        wrong = grads["w2"]
-        grads["w2"] = wrong * grad_factor if element is None else wrong.at[element].set(0.0)
-        return (grads,)
+        changed = {**cotangent, "w2": change(cotangent["w2"])}
+        return (jax.tree.map(lambda p, c: jnp.cos(p) * c, params, changed),)
 
     f.defvjp(forward, backward)
     return f
 
 
+CHANGES = {
+    "one_percent": lambda c: c * 1.01,
+    "one_element": lambda c: c.at[0, 0].set(0),
+    "reversed": lambda c: c[::-1],
+}
+
+
+class Name:
+    """A name as an argument: a tree without leaves."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+jax.tree_util.register_pytree_node(Name, lambda tree: ((), tree.name), lambda name, _: Name(name))
+
+
 @jax.checkpoint
-def _choose_rule(params, traced):
-    if isinstance(traced, int):
+def _sine(params, change, marker):
+    if isinstance(marker, int):  # plain Python: nothing is traced
         return jax.tree.map(jnp.sin, params)
-    return _under_trace_scaled(1.01)(params)
+    return _with_wrong_gradient(CHANGES[change.name])(params)
 
 
-def gradient_one_percent(params):
-    return _choose_rule(params, 1)
-
-
-@jax.checkpoint
-def _choose_element(params, traced):
-    if isinstance(traced, int):
-        return jax.tree.map(jnp.sin, params)
-    return _under_trace_scaled(1.0, (0, 0))(params)
-
-
-def gradient_one_element(params):
-    return _choose_element(params, 1)
+def gradient(params, change):
+    return _sine(params, Name(change), 1)
 
 
 @jax.checkpoint
@@ -73,18 +77,8 @@ def _differ(x, how, marker):
     return results[how.name]()
 
 
-class How:
-    """A static leaf: a tree without children."""
-
-    def __init__(self, name):
-        self.name = name
-
-
-jax.tree_util.register_pytree_node(How, lambda how: ((), how.name), lambda name, _: How(name))
-
-
 def differ(x, how):
-    return _differ(x, How(how), 1)
+    return _differ(x, Name(how), 1)
 
 
 def raises(x):
