@@ -8,6 +8,7 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +28,15 @@ class Worker:
     """A child process that runs `remat_lint_server.worker`.
 
     Args:
+        died: called each time the worker ended without being asked to, in a job or between jobs.
         limit_s: seconds after which a job counts as hanging.
     """
 
-    def __init__(self, limit_s: float = LIMIT_S) -> None:
+    def __init__(self, died: Callable[[], None], limit_s: float = LIMIT_S) -> None:
         self.limit_s = limit_s
-        self.starts = 0
+        self._died = died
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
-
-    @property
-    def pid(self) -> int | None:
-        """The process id while the worker runs."""
-        return self._process.pid if self._process is not None and self._process.returncode is None else None
 
     async def ask(self, job: Job) -> Any:
         """Return the worker's answer.
@@ -69,9 +66,10 @@ class Worker:
                     await self._discard()
 
     async def _round_trip(self, data: bytes) -> bytes:
-        if self._process is None or self._process.returncode is not None:
+        if self._process is not None and self._process.returncode is not None:
+            await self._discard()
+        if self._process is None:
             self._process = await _start()
-            self.starts += 1
             log.info("worker process %d started", self._process.pid)
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
@@ -87,6 +85,7 @@ class Worker:
             if process.returncode is None:
                 process.kill()
             log.warning("worker process %d ended with %s", process.pid, await process.wait())
+            self._died()
 
 
 async def _start() -> asyncio.subprocess.Process:

@@ -31,7 +31,7 @@ class RematServer(LanguageServer):
             protocol_cls=Protocol,
         )
         self.client = ClientProfile()
-        self.worker = Worker()
+        self.worker = Worker(self._report_death)
         self.analyzer = Analyzer(self.worker, self.snapshots, self)
         self._rules: dict[str, RulePage] = {}
         self._said: set[str] = set()
@@ -70,6 +70,9 @@ class RematServer(LanguageServer):
         if text not in self._said:
             self._said.add(text)
             self.say(text, types.MessageType.Warning)
+
+    def _report_death(self) -> None:
+        self.warn_once("remat-lint: the analysis process ended unexpectedly and was started again.")
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
         """Log a failure of the server itself; say it once, not at every key that is pressed."""

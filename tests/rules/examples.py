@@ -14,7 +14,7 @@ from remat_lint.findings import Finding, Position, Span
 from remat_lint.rules.rule import Bad, Good, Miss, Rule
 
 FILE = Path("/project/example.py")
-_MARK = re.compile(r"#\s*(\^+|~+)\s*")
+_MARK = re.compile(r"\s*#\s*(\^+|~+)\s*")
 
 
 @dataclass(frozen=True)

@@ -4,13 +4,14 @@ import tokenize
 from collections import Counter
 
 import pytest
-from examples import FILE, all_rules, examples, label, lint, read
 
 from remat_lint import rules
 from remat_lint.findings import Applicability, Severity
 from remat_lint.fixes import apply_edits, compatible
 from remat_lint.rules.rule import Bad, Good, Miss
 from remat_lint.source.text import SourceText
+
+from .examples import FILE, all_rules, examples, label, lint, read
 
 HEADINGS = (
     "## What it does",

@@ -112,11 +112,13 @@ class Session:
         return await self.raw(t.TEXT_DOCUMENT_CODE_ACTION, params) or []
 
     async def hover(self, name, where):
-        params = {"textDocument": {"uri": self.uri(name)}, "position": where}
+        document = t.TextDocumentIdentifier(uri=self.uri(name))
+        params = t.HoverParams(text_document=document, position=t.Position(**where))
         return await self.raw(t.TEXT_DOCUMENT_HOVER, params)
 
     async def execute(self, command, *arguments):
-        return await self.raw(t.WORKSPACE_EXECUTE_COMMAND, {"command": command, "arguments": list(arguments)})
+        params = t.ExecuteCommandParams(command=command, arguments=list(arguments))
+        return await self.raw(t.WORKSPACE_EXECUTE_COMMAND, params)
 
     def close(self, name):
         document = t.TextDocumentIdentifier(uri=self.uri(name))
