@@ -38,12 +38,12 @@ def draws(body: Body, project: Analysis) -> Iterator[Draw]:
     for scope in body.scopes:
         for event in scope.events:
             if event.kind == "call" and isinstance(event.node, n.Call):
-                draw = _draw(event, event.node, body, holders)
+                draw = _draw(event, event.node, holders)
                 if draw is not None:
                     yield draw
 
 
-def _draw(event: Event, call: n.Call, body: Body, holders: Holders) -> Draw | None:
+def _draw(event: Event, call: n.Call, holders: Holders) -> Draw | None:
     moment = Moment(event.scope, event)
     values = holders.project.evaluate(call.func, moment)
     if len(values) == 1 and isinstance(values[0], External):
@@ -55,7 +55,7 @@ def _draw(event: Event, call: n.Call, body: Body, holders: Holders) -> Draw | No
         if dotted == "builtins.next" and call.args and _is_iterator(call.args[0].value, moment, holders):
             return Draw(event, call, "iterator", dotted)
     if isinstance(call.func, n.Attribute):
-        return _method(event, call, call.func, moment, body, holders)
+        return _method(event, call, call.func, holders)
     return None
 
 
@@ -74,15 +74,13 @@ def _is_iterator(node: n.Expression, moment: Moment, holders: Holders) -> bool:
     return holders.kind(node, moment) != "managed"
 
 
-def _method(
-    event: Event, call: n.Call, func: n.Attribute, moment: Moment, body: Body, holders: Holders
-) -> Draw | None:
+def _method(event: Event, call: n.Call, func: n.Attribute, holders: Holders) -> Draw | None:
     """Return the draw from a generator that lives outside the body, or that the body makes without a seed."""
-    for value in holders.project.evaluate(func.value, moment):
+    for value in holders.project.evaluate(func.value, Moment(event.scope, event)):
         generator = GENERATORS.get(value.dotted) if isinstance(value, Result) else None
         if generator is None or not isinstance(value, Result) or func.attr not in generator.draws:
             continue
-        inside = value.event is not None and body.contains(value.event.frame)
+        inside = value.event is not None and holders.body.contains(value.event.frame)
         seeded = any(not isinstance(a.value, n.Constant) or a.value.value is not None for a in value.call.args)
         if inside and (seeded or generator.name.endswith("Generator")):
             continue

@@ -7,7 +7,12 @@ from enum import IntEnum
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import effects
 
-_DERIVATIVES = "grad value_and_grad vmap hessian jacfwd jacrev jacobian"
+
+def _names(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_DERIVATIVES = _names("grad value_and_grad vmap hessian jacfwd jacrev jacobian")
 
 
 class Level(IntEnum):
@@ -24,25 +29,23 @@ class Level(IntEnum):
     TRACED = 3
 
 
-ARRAY_METHODS = frozenset(
-    """all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot flatten max mean min prod
-    ravel repeat reshape round sort squeeze std sum swapaxes take trace transpose var view""".split()
-)
+ARRAY_METHODS = _names("""all any argmax argmin argsort astype clip conj copy cumprod cumsum diagonal dot flatten max mean min prod
+    ravel repeat reshape round sort squeeze std sum swapaxes take trace transpose var view""")
 """Methods that an array of JAX has and few other values have; each gives an array."""
 
-ARRAY_ATTRIBUTES = frozenset("T mT real imag".split())
+ARRAY_ATTRIBUTES = _names("T mT real imag")
 
 CONTAINERS = frozenset(
     f"builtins.{name}" for name in ("list", "tuple", "dict", "set", "reversed", "sorted", "zip", "iter", "enumerate", "next")
 ) | {"copy.copy", "copy.deepcopy", "jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves"}
 """Calls whose result holds the values of their operands."""
 
-CONTAINER_METHODS = frozenset("copy get items pop popitem values".split())
+CONTAINER_METHODS = _names("copy get items pop popitem values")
 
 COMPUTING = frozenset(f"builtins.{name}" for name in ("abs", "divmod", "max", "min", "pow", "sum"))
 """Builtins that compute with the operators of their operands."""
 
-TRANSFORMED = frozenset(f"{package}.{name}" for package in ("jax", "flax.nnx") for name in _DERIVATIVES.split()) | {
+TRANSFORMED = frozenset(f"{package}.{name}" for package in ("jax", "flax.nnx") for name in sorted(_DERIVATIVES)) | {
     "jax.jit",
     "jax.pmap",
     "jax.experimental.pjit.pjit",
@@ -51,12 +54,10 @@ TRANSFORMED = frozenset(f"{package}.{name}" for package in ("jax", "flax.nnx") f
 """Transformations whose result returns arrays of the trace only."""
 
 _LAYER_PACKAGES = ("flax.linen.", "flax.nnx.", "equinox.nn.", "haiku.")
-_ACTIVATIONS = frozenset(
-    """celu elu gelu glu hard_tanh leaky_relu log_sigmoid log_softmax normalize one_hot relu relu6 selu sigmoid silu
-    soft_sign softmax softplus swish tanh avg_pool max_pool dot_product_attention""".split()
-)
-_COMPUTES = frozenset("+ - * / // % ** @ << >> & | ^ ~".split())
-_COMPARES = frozenset("== != < > <= >=".split())
+_ACTIVATIONS = _names("""celu elu gelu glu hard_tanh leaky_relu log_sigmoid log_softmax normalize one_hot relu relu6 selu sigmoid silu
+    soft_sign softmax softplus swish tanh avg_pool max_pool dot_product_attention""")
+_COMPUTES = _names("+ - * / // % ** @ << >> & | ^ ~")
+_COMPARES = _names("== != < > <= >=")
 
 
 def is_activation(dotted: str) -> bool:

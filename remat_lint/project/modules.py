@@ -145,7 +145,7 @@ class Module:
         """Return the place of the node with number `at`; its chunk is parsed again the first time."""
         index = at >> CHUNK_BITS
         if index not in self.spans:
-            from remat_lint.facts.positions import locate  # noqa: PLC0415 - libcst.metadata only where a place is needed
+            from remat_lint.facts.positions import locate  # noqa: PLC0415 - only where a place is needed
 
             chunk = self.chunks[index]
             self.spans[index] = locate(self.project.parse(self, chunk, again=True), chunk.row)

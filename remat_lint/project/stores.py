@@ -53,7 +53,7 @@ def kept_stores(body: Body, project: Analysis) -> Iterator[Store | str]:
                 continue
             if _is_undone(store, body, taint):
                 yield f"what is put into `{store.key}` is taken out again"
-            elif _is_guarded(event):
+            elif _asks_for_tracers(event):
                 yield "a test keeps tracers away from the store"
             else:
                 yield store
@@ -124,24 +124,36 @@ def _is_own_method(func: n.Attribute, moment: Moment, holders: Holders) -> bool:
 
 def _is_undone(store: Store, body: Body, taint: Taint) -> bool:
     """Whether the body takes out again what it puts in, as a stack of contexts does."""
-    for event in body.root.function.scope.events if store.event.frame not in body.scopes else store.event.frame.events:
-        if event.order <= store.event.order:
-            continue
-        if event.kind == "call" and isinstance(event.node, n.Call) and isinstance(event.node.func, n.Attribute):
-            if event.node.func.attr in _TAKES_OUT and render(event.node.func.value) in (store.key, store.key.rpartition("[")[0]):
-                return True
-        elif event.kind == "store" and event.target is not None and render(event.target) == store.key:
-            always = all(arm in store.event.arms for arm in event.arms)
-            if always and taint.stored(event) is not Level.TRACED:
-                return True
-        elif event.kind == "bind" and store.scope and event.name == store.key:
-            always = all(arm in store.event.arms for arm in event.arms)
-            if always and taint.stored(event) is not Level.TRACED:
-                return True
+    for scope in body.scopes:
+        for event in scope.events:
+            if event.frame is store.event.frame and event.order <= store.event.order:
+                continue
+            if event.kind == "call" and isinstance(event.node, n.Call):
+                if _takes_out(event.node, event, store, taint.project):
+                    return True
+            elif event.frame is store.event.frame and _overwrites(event, store):
+                always = all(arm in store.event.arms for arm in event.arms)
+                if always and taint.stored(event) is not Level.TRACED:
+                    return True
     return False
 
 
-def _is_guarded(event: Event) -> bool:
+def _takes_out(call: n.Call, event: Event, store: Store, project: Analysis) -> bool:
+    if store.owner is None or not isinstance(call.func, n.Attribute) or call.func.attr not in _TAKES_OUT:
+        return False
+    if event.frame is store.event.frame:
+        return render(call.func.value) == render(store.owner)
+    way = project.access(call.func.value, event.scope)
+    return way is not None and way == project.access(store.owner, store.event.scope)
+
+
+def _overwrites(event: Event, store: Store) -> bool:
+    if event.kind == "store" and event.target is not None:
+        return render(event.target) == store.key
+    return event.kind == "bind" and bool(store.scope) and event.name == store.key
+
+
+def _asks_for_tracers(event: Event) -> bool:
     """Whether a branch around the store asks whether the value is a tracer."""
     for at, _ in event.arms:
         branch = event.module.builder.branches.get(at)

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from remat_lint.facts import nodes as n
 from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.compilation import common_loops
+from remat_lint.project.compilation import common_loops, compiled
 from remat_lint.project.scopes import Event, LoopNode
 from remat_lint.project.values import FunctionRef, Partial, Value, WrapSite
 from remat_lint.rules.hoisting import hoist
@@ -187,9 +187,12 @@ def model(ws, x):
             yield Silent("the function is not made anew: its trace is found again")
             return
         loops = common_loops(subject.event, *(one.event for one in made))
-        called = [call for call in project.site_calls(subject) if loops and loops[0] in call.event.loops and not call.cached]
+        called = [call for call in project.site_calls(subject) if loops and loops[0] in call.event.loops]
         if not loops or not called:
             yield Silent("the function is not made and called in one loop")
+            return
+        if any(compiled(subject, project)):
+            yield Silent("what it returns is given to jit in the loop, which costs more than the trace")
             return
         jitted = project.compilation.is_jitted(subject.event.frame)
         yield self._report(subject, made[0], loops[0], jitted=jitted)

@@ -259,9 +259,19 @@ def _repeating_loop(one: Compiled, project: Analysis) -> LoopNode | None:
         options = [*one.options, *(argument.value for argument in one.site.options.values())]
         if any(varies(option, loop, frame, project) for option in options):
             continue
-        if not _target_varies(one.site, loop, frame, project):
+        if not _target_varies(one.site, loop, frame, project) and not _tries_settings(one.site, loop, project):
             return loop
     return None
+
+
+def _tries_settings(site: WrapSite, loop: LoopNode, project: Analysis) -> bool:
+    """Whether the function reads a variable of a loop over listed constants, so that each round is another program."""
+    iterated = loop.iter if isinstance(loop, n.Loop) else loop.clauses[0].iter
+    if not isinstance(iterated, n.Collection) or not all(isinstance(item, n.Constant) for item in iterated.items):
+        return False
+    names = {read.access.name for body in site.functions for read in project.captures.reads(body)}
+    bound = (event for event in site.event.frame.events if event.kind == "bind" and event.part == "iteration")
+    return any(event.name in names and event.value is iterated for event in bound)
 
 
 def _target_varies(site: WrapSite, loop: LoopNode, frame: Scope, project: Analysis) -> bool:

@@ -146,9 +146,6 @@ class Analyzer:
                 answer: Checked = await self._worker.ask(job)
             except WorkerDied as error:
                 log.error("the analysis process ended while checking %s: %s", snapshot.path, error)  # noqa: TRY400 (a fact of the child; this process has no trace of it)
-                self._listener.warn_once(
-                    "remat-lint: the analysis process ended unexpectedly and was started again."
-                )
                 if attempt:
                     # This text ends it every time; the next change is tried again.
                     return Checked()

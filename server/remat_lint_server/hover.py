@@ -16,6 +16,7 @@ from remat_lint_server.server import RematServer
 
 _COMMENT = re.compile(r"#\s*(?:remat-lint:\s*ignore|noqa\s*:)")
 _WORD = re.compile(r"RML\d{3}|[a-z]+(?:-[a-z]+)+")
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _LABELS = {
     "policy": "Policy",
     "static_argnums": "Static arguments",
@@ -78,7 +79,9 @@ def _covers(span: Span, where: Position) -> bool:
 
 
 def _page_text(page: RulePage) -> str:
-    return f"**{page.code}** {page.name}\n\n{page.page}"
+    # Headings are larger than the code in most editors' hovers.
+    text = _HEADING.sub(r"**\1**", page.page)
+    return f"**{page.code}** {page.name}\n\n{text}"
 
 
 def _site_text(site: SiteInfo, *, markdown: bool) -> str:

@@ -61,6 +61,7 @@ async function readHover(page) {
   await page.locator(".monaco-editor .view-line span span", { hasText: "checkpoint" }).first().hover();
   const hover = page.locator(".monaco-hover:visible", { hasText: "Results of matrix products" });
   await hover.first().waitFor(PATIENCE);
+  await page.waitForTimeout(500); // It fades in.
   const text = (await hover.first().innerText()).replace(/\s+/g, " ");
   log(`hover: ${text.slice(0, 80)}`);
   return text;

@@ -12,6 +12,7 @@ import pytest
 from remat_lint.rules.rule import Bad
 
 from .examples import examples, label, read
+from .facts import FACTS
 
 pytestmark = pytest.mark.execution
 HERE = Path(__file__).parent
@@ -27,6 +28,7 @@ def name(rule, example, when):
 def outcomes():
     programs = {name(rule, example, "before"): read(example.code).text for rule, example in RUN}
     programs |= {name(rule, example, "after"): example.fixed for rule, example in FIXED}
+    programs |= {title: text for title, (text, _) in FACTS.items()}
     done = subprocess.run(
         [os.environ.get("REMAT_LINT_TEST_PYTHON", sys.executable), str(HERE / "programs" / "outcomes.py")],
         input=json.dumps(programs),
@@ -59,9 +61,7 @@ def test_reported_program_raises_exactly_what_the_message_says(outcomes, rule, e
 def test_fixed_program_computes_what_the_plain_one_does(outcomes, rule, example):
     checkpointed, plain = outcomes[name(rule, example, "after")]
     assert not isinstance(checkpointed, str), checkpointed
-    assert len(checkpointed) == len(plain)
-    for one, other in zip(checkpointed, plain, strict=True):
-        assert one == pytest.approx(other)
+    assert checkpointed == pytest.approx(plain)
 
 
 @pytest.mark.parametrize(("rule", "example"), FIXED, ids=label)
@@ -69,4 +69,11 @@ def test_fixed_program_computes_what_the_reported_one_was_meant_to(outcomes, rul
     _, meant = outcomes[name(rule, example, "before")]
     fixed, _ = outcomes[name(rule, example, "after")]
     if not isinstance(meant, str):
-        assert fixed == [pytest.approx(leaf) for leaf in meant]
+        assert fixed == pytest.approx(meant)
+
+
+@pytest.mark.parametrize("title", FACTS)
+def test_fact_behind_a_message(outcomes, title):
+    expected = FACTS[title][1]
+    checkpointed, _ = outcomes[title]
+    assert checkpointed == (expected if isinstance(expected, str) else pytest.approx(expected))

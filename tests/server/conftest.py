@@ -101,7 +101,7 @@ class Session:
         """Send a request and return the answer as it was on the wire."""
         future = self.client.protocol.send_request(method, params)
         self.client.protocol._result_types.clear()  # lsprotocol reads an action with a command as a command
-        return await asyncio.wait_for(asyncio.wrap_future(future), LIMIT_S)
+        return to_plain(await asyncio.wait_for(asyncio.wrap_future(future), LIMIT_S))
 
     async def actions(self, name, where, diagnostics=(), only=None, uri=None):
         params = t.CodeActionParams(
@@ -150,6 +150,15 @@ class Session:
         line = text[start:].split("\n")[0]
         before = line.encode(f"{encoding}-le" if width > 1 else encoding)[: place["character"] * width]
         return start + len(before.decode(f"{encoding}-le" if width > 1 else encoding))
+
+
+def to_plain(value):
+    """Undo pygls' named tuples for objects without a known type."""
+    if hasattr(value, "_asdict"):
+        return {name: to_plain(item) for name, item in value._asdict().items()}
+    if isinstance(value, dict):
+        return {name: to_plain(item) for name, item in value.items()}
+    return [to_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def covered(session, text, diagnostic):

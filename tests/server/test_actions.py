@@ -185,7 +185,7 @@ async def test_hover_shows_the_page_of_a_rule_on_a_finding_and_on_a_comment(sess
     for place, rule in ((at(1, column + 2), "RML201"), (at(2, 6), "RML201"), (at(3, 10), "RML101")):
         value = (await session.hover("pages.py", place))["contents"]["value"]
         assert f"**{rule}**" in value
-        assert "## Why it is a problem" in value
+        assert "**Why it is a problem**" in value
     assert await session.hover("pages.py", at(1, column - 4)) is None
 
 

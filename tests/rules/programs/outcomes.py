@@ -1,6 +1,6 @@
 """Runs the programs that come on standard input (a JSON object of name to text), each as it is and without remat.
 
-Prints a JSON object of name to two outcomes: the numbers that `owner(x)` gives, or the name of the error.
+Prints a JSON object of name to two outcomes: the numbers in what `owner(x)` gives, or the name of the error.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ def outcome(text, context):
             module = {"__name__": "program"}
             exec(compile(text, "program.py", "exec"), module)  # noqa: S102 - the examples of the rules
             result = module["owner"](jnp.array([0.5, 1.0, 1.5, 2.0]))
-            return [[float(v) for v in jnp.ravel(leaf)] for leaf in jax.tree.leaves(result)]
+            return [float(value) for leaf in jax.tree.leaves(result) for value in jnp.ravel(leaf)]
     except Exception as error:  # noqa: BLE001 - which error it is, is the outcome
         return type(error).__name__
 
