@@ -39,7 +39,7 @@ class SiteCall:
     """A call of what a site returned.
 
     `cached` tells that a `jit` or a scan around it keeps a trace of its own, `made` which call of a factory made
-    the wrapped function.
+    the wrapped function, `holders` what a method calls `self` and the call spells otherwise.
     """
 
     site: WrapSite
@@ -47,6 +47,7 @@ class SiteCall:
     call: n.Call
     cached: bool = False
     made: Event | None = None
+    holders: tuple[tuple[Access, Access], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +131,8 @@ class Analysis(Resolver):
     def _note_call(self, callee: Value, event: Event, call: n.Call, *, cached: bool) -> None:
         match callee:
             case Wrapped():
-                self._site_calls.setdefault(callee.site, []).append(SiteCall(callee.site, event, call, cached, callee.made))
+                made = SiteCall(callee.site, event, call, cached, callee.made, self._holders(event, call))
+                self._site_calls.setdefault(callee.site, []).append(made)
                 for body in callee.site.functions:
                     self._note_activation(body, event, cached=cached)
             case FunctionRef():
@@ -138,12 +140,24 @@ class Analysis(Resolver):
             case Instance():
                 method = self.method(callee.cls.scope, "__call__")
                 if method is not None:
-                    self._note_activation(FunctionRef(method.scope, method.made, callee), event, cached=cached)
+                    access = callee.access or self.access(call.func, event.scope)
+                    holder = Instance(callee.cls, access, callee.made)
+                    self._note_activation(FunctionRef(method.scope, method.made, holder), event, cached=cached)
             case Transformed():
                 for inner in callee.inner:
                     self._note_call(inner, event, call, cached=cached or callee.kind == "cached")
             case Partial():
                 self._note_call(callee.target, event, call, cached=cached)
+
+    def _holders(self, event: Event, call: n.Call) -> tuple[tuple[Access, Access], ...]:
+        """Return how the object whose attribute is called looks from its own methods, and from here."""
+        if not isinstance(call.func, n.Attribute):
+            return ()
+        for value in self.evaluate(call.func.value, Moment(event.scope, event)):
+            access = value.access or self.access(call.func.value, event.scope) if isinstance(value, Instance) else None
+            if isinstance(value, Instance) and access is not None and access.name:
+                return tuple((Access(cls, ""), access) for cls in self.lineage(value.cls.scope))
+        return ()
 
     def _note_activation(self, function: FunctionRef, event: Event, *, cached: bool) -> None:
         self._activations.setdefault(function.scope, []).append(Activation(function, event, cached))

@@ -181,7 +181,7 @@ class Application(Members):
         form = "partial-call" if before else "call"
         if first is None and not spread:
             form = "keyword-only"
-        bodies = () if first is None else self.force(self.evaluate(first[0].value, first[1]), first[1])
+        bodies = () if first is None else self._callables(first[0].value, first[1])
         simpler = self._seen_without(call, bodies, moment)
         if simpler is not None:
             return (simpler,)
@@ -195,6 +195,18 @@ class Application(Members):
         if first is not None:
             site.target, site.bodies = first[0].value, bodies
         return self._result(site)
+
+    def _callables(self, node: n.Expression, moment: Moment) -> tuple[Value, ...]:
+        """Return what a target stands for; an object of the project is called through its class."""
+        found: list[Value] = []
+        for value in self.force(self.evaluate(node, moment), moment):
+            method = self.method(value.cls.scope, "__call__") if isinstance(value, Instance) else None
+            if isinstance(value, Instance) and method is not None:
+                holder = Instance(value.cls, value.access or self.access(node, moment.scope), value.made)
+                found.append(FunctionRef(method.scope, value.made or method.made, holder))
+            else:
+                found.append(value)
+        return tuple(found)
 
     def _seen_without(self, call: n.Call, bodies: tuple[Value, ...], moment: Moment) -> Value | None:
         """Return the same site as it is seen from fewer imagined calls, if those suffice to know what it wraps.

@@ -139,7 +139,12 @@ def _collect(body: Body, project: Analysis) -> None:
 def _is_helper(entry: Entry, root: Scope) -> bool:
     scope = entry.function.scope
     plain = not entry.through and not entry.partials
-    return plain and scope.module is root.module and not scope.encloses(root) and not getattr(scope.node, "is_generator", False)
+    return (
+        plain
+        and scope.module is root.module
+        and not scope.encloses(root)
+        and not getattr(scope.node, "is_generator", False)
+    )
 
 
 def entered(event: Event, call: n.Call, project: Analysis) -> Iterator[Entry]:
@@ -176,8 +181,12 @@ def is_kept(body: Body, project: Analysis) -> bool:
         return True
     calls = list(project.site_calls(site))
     if not anew:
-        others = [other for other in project.sites.values() if other is not site and other.wrapper.keeps_trace]
-        calls += [c for o in others if any(f.scope is scope for f in o.functions) for c in project.site_calls(o)]
+        others = [
+            other for other in project.sites.values() if other is not site and other.wrapper.keeps_trace
+        ]
+        calls += [
+            c for o in others if any(f.scope is scope for f in o.functions) for c in project.site_calls(o)
+        ]
     made = site.event if anew else scope.definition
     loops = made.loops if made is not None else ()
     for number, one in enumerate(calls):

@@ -98,24 +98,30 @@ class Builder:
         for target in node.targets:
             self._target(target, node, node.value if node.how != "augmented" else None, around)
 
-    def _target(
-        self, target: n.Expression, node: n.Node, value: n.Expression | None, around: _Around, part: str = ""
+    def _target(  # noqa: PLR0913 - what an assignment says
+        self,
+        target: n.Expression,
+        node: n.Node,
+        value: n.Expression | None,
+        around: _Around,
+        part: str = "",
+        position: int | None = None,
     ) -> None:
-        """Bind or store one target; `part` says how the target relates to `value`."""
+        """Bind or store one target; `part` and `position` say how the target relates to `value`."""
         if isinstance(target, n.Name):
-            self._bind(target.id, node, around, value=value, part=part, target=target)
+            self._bind(target.id, node, around, value=value, part=part, target=target, position=position)
         elif isinstance(target, n.Attribute | n.Subscript):
             self._expression(target.value, around)
             if isinstance(target, n.Subscript):
                 self._expression(target.index, around)
-            self._event(around, "store", node, value=value, part=part, target=target)
+            self._event(around, "store", node, value=value, part=part, target=target, position=position)
         elif isinstance(target, n.Collection):
             items: tuple[n.Expression | None, ...] = (None,) * len(target.items)
             if isinstance(value, n.Collection) and not part and len(value.items) == len(target.items):
                 items = value.items
-            for element, item in zip(target.items, items, strict=True):
+            for index, (element, item) in enumerate(zip(target.items, items, strict=True)):
                 if element is not None:
-                    self._target(element, node, item or value, around, part if item else part or "element")
+                    self._target(element, node, item or value, around, part if item else part or "element", index)
         elif isinstance(target, n.Operation) and target.op == "star":
             self._target(target.operands[0], node, value, around, "rest")
 

@@ -57,7 +57,11 @@ def compiled(site: WrapSite, project: Analysis) -> Iterator[Compiled]:
         if event.kind != "call" or not isinstance(event.node, n.Call):
             continue
         for value in project.evaluate(event.node.func, Moment(event.scope, event)):
-            receiver = lookup_receiver(value.dotted) if isinstance(value, External) and value.dotted in JITS else None
+            receiver = (
+                lookup_receiver(value.dotted)
+                if isinstance(value, External) and value.dotted in JITS
+                else None
+            )
             if receiver is None:
                 continue
             functions = function_arguments(receiver, event.node)
@@ -114,7 +118,9 @@ def _module_body(frame: Scope) -> tuple[n.Statement, ...]:
 
 def _calls_only(name: str, bound_at: int, frame: Scope, body: tuple[n.Statement, ...]) -> bool:
     parents = frame.module.builder.parents
-    uses = [node for node in walk(body) if isinstance(node, n.Name) and node.id == name and node.at != bound_at]
+    uses = [
+        node for node in walk(body) if isinstance(node, n.Name) and node.id == name and node.at != bound_at
+    ]
     reads = []
     for use in uses:
         above = parents.of(use.at)
@@ -146,7 +152,9 @@ class Compilation:
 
     def is_jitted(self, scope: Scope, height: int = 0) -> bool:
         """Whether a function visibly runs under `jit`: it or one around it is given to `jit`, or one that calls it."""
-        if any(step in self._jitted_in(scope.module) for step in scope.ancestors() if step.kind == "function"):
+        if any(
+            step in self._jitted_in(scope.module) for step in scope.ancestors() if step.kind == "function"
+        ):
             return True
         if scope.kind != "function" or height >= _HIGHEST:
             return False
@@ -178,7 +186,10 @@ def _inside_jit(value: Value, *, inside: bool) -> Iterator[Scope]:
     match value:
         case Transformed():
             for inner in value.inner:
-                yield from _inside_jit(inner, inside=inside or (value.kind == "cached" and not value.dotted.endswith("make_jaxpr")))
+                yield from _inside_jit(
+                    inner,
+                    inside=inside or (value.kind == "cached" and not value.dotted.endswith("make_jaxpr")),
+                )
         case FunctionRef() if inside:
             yield value.scope
         case Wrapped() if inside:

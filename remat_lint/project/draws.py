@@ -51,7 +51,11 @@ def _draw(event: Event, call: n.Call, holders: Holders) -> Draw | None:
         kind = classify_impure(dotted)
         if kind in ("randomness", "clock"):
             converts = dotted in CLOCK_WITH_ARGUMENT and len(call.args) > (dotted == "time.strftime")
-            return None if converts or _shuffles(dotted, call, moment, holders) else Draw(event, call, kind, dotted)
+            return (
+                None
+                if converts or _shuffles(dotted, call, moment, holders)
+                else Draw(event, call, kind, dotted)
+            )
         if dotted == "builtins.next" and call.args and _is_iterator(call.args[0].value, moment, holders):
             return Draw(event, call, "iterator", dotted)
     if isinstance(call.func, n.Attribute):
@@ -81,7 +85,9 @@ def _method(event: Event, call: n.Call, func: n.Attribute, holders: Holders) -> 
         if generator is None or not isinstance(value, Result) or func.attr not in generator.draws:
             continue
         inside = value.event is not None and holders.body.contains(value.event.frame)
-        seeded = any(not isinstance(a.value, n.Constant) or a.value.value is not None for a in value.call.args)
+        seeded = any(
+            not isinstance(a.value, n.Constant) or a.value.value is not None for a in value.call.args
+        )
         if inside and (seeded or generator.name.endswith("Generator")):
             continue
         return Draw(event, call, "randomness", f"{generator.name}.{func.attr}")

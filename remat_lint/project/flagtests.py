@@ -148,7 +148,7 @@ def render_test(node: n.Call) -> str:
 
 
 def uses_as_flag(function: n.Function, name: str) -> bool:
-    """Whether a function decides by a parameter: tests its truth, or hands it on under the name of a flag."""
+    """Whether a function decides by a parameter: asks if it is true, or hands it on under the name of a flag."""
     return any(is_name(part, name) for node in mentions(function, name) for part in _decided(node))
 
 
@@ -159,7 +159,7 @@ FLAG_NAMES = frozenset(
 
 
 def _decided(node: Any) -> Iterator[n.Expression]:
-    """Yield what a node takes the truth of."""
+    """Yield what a node asks to be true or false."""
     match node:
         case n.Arm() if node.test is not None:
             yield from _truths(node.test)
@@ -169,6 +169,8 @@ def _decided(node: Any) -> Iterator[n.Expression]:
             yield from _truths(node.test)
         case n.Operation(op="not" | "and" | "or"):
             yield from _truths(node)
+        case n.Operation(op="is" | "is not", operands=(left, n.Constant(value=True | False))):
+            yield left
         case n.Argument() if node.keyword in FLAG_NAMES:
             yield from _truths(node.value)
 

@@ -26,7 +26,11 @@ from remat_lint.project.values import (
 
 _KINDS = {
     **{f"{package}{name}": "list" for package in ("builtins.", "typing.") for name in ("list", "List")},
-    **{f"{package}{name}": "dict" for package in ("builtins.", "typing.") for name in ("dict", "Dict", "MutableMapping")},
+    **{
+        f"{package}{name}": "dict"
+        for package in ("builtins.", "typing.")
+        for name in ("dict", "Dict", "MutableMapping")
+    },
     **{f"{package}{name}": "set" for package in ("builtins.", "typing.") for name in ("set", "Set")},
     **{f"collections.{name}": "dict" for name in ("defaultdict", "OrderedDict", "Counter")},
     "typing.DefaultDict": "dict",
@@ -37,7 +41,9 @@ _KINDS = {
     "threading.local": "object",
 }
 _FIELDS = frozenset({"dataclasses.field"})
-_PLAIN_BASES = frozenset({"builtins.object", "builtins.dict", "builtins.list", "abc.ABC", "typing.Protocol", "typing.Generic"})
+_PLAIN_BASES = frozenset(
+    {"builtins.object", "builtins.dict", "builtins.list", "abc.ABC", "typing.Protocol", "typing.Generic"}
+)
 _PLAIN_DECORATORS = frozenset({"dataclasses.dataclass", "functools.total_ordering"})
 _LONGEST_ALIAS = 4
 
@@ -91,7 +97,9 @@ class Holders:
             if entry.event is None:
                 return True
             func = entry.call.func if entry.call is not None else None
-            if isinstance(func, n.Attribute) and self.is_outside(func.value, Moment(entry.event.scope, entry.event), 1):
+            if isinstance(func, n.Attribute) and self.is_outside(
+                func.value, Moment(entry.event.scope, entry.event), 1
+            ):
                 return True
         return False
 
@@ -114,6 +122,9 @@ class Holders:
                 return made.kind
             case Data(node=n.Comprehension() as made):
                 return made.kind
+            case Data(node=n.Operation() as made) if made.op in ("*", "+"):
+                displays = [part for part in made.operands if isinstance(part, n.Collection)]
+                return "list" if any(part.kind == "list" for part in displays) else ""
             case Result():
                 return self._made_by(value)
             case Instance():
@@ -142,7 +153,9 @@ class Holders:
             annotation = annotation.value
         if annotation is None:
             return ""
-        for found in self.project.evaluate(annotation, Moment(value.scope.parent or value.scope, value.scope.definition)):
+        for found in self.project.evaluate(
+            annotation, Moment(value.scope.parent or value.scope, value.scope.definition)
+        ):
             if isinstance(found, External):
                 return _KINDS.get(found.dotted, "")
         return ""

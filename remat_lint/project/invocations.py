@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -46,7 +47,7 @@ class Signature:
     Attributes:
         function: the function that runs.
         positional: parameters that positional arguments reach; the instance of a bound method and what a `partial`
-            fills by position are left out, an unbound `self` stands first.
+            fills are left out, an unbound `self` stands first.
         bound: names that a `partial` fills by keyword.
         rest: whether `*args` takes more.
     """
@@ -119,7 +120,9 @@ def _signature(body: Value, site: WrapSite, project: Analysis) -> Signature | No
     if body.receiver is not None:
         before += 1
     rest = any(p.kind == "star" for p in body.scope.parameters())
-    return Signature(body, tuple(parameters[before:]), frozenset(bound), rest)
+    # What a partial fills by keyword, and all behind it, can only come by keyword.
+    reached = tuple(itertools.takewhile(lambda p: p.name not in bound, parameters[before:]))
+    return Signature(body, reached, frozenset(bound), rest)
 
 
 def invocations(site: WrapSite, project: Analysis) -> tuple[Invocation, ...]:

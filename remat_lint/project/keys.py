@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis
+from remat_lint.project.arguments import render
 from remat_lint.project.scopes import Event, LoopNode, Scope, reaching
 from remat_lint.project.values import External, Moment, WrapSite
 from remat_lint.project.writes import changes_in, varies, walk
@@ -43,7 +44,29 @@ def differ(one: tuple[WrapSite, n.Call], other: tuple[WrapSite, n.Call], project
         kinds = (_kind(mine.value, frame, project), _kind(theirs.value, frame, project))
         if "" not in kinds and kinds[0] != kinds[1]:
             return True
+        forms = (_form(mine.value), _form(theirs.value))
+        if forms[0][0] and forms[0][0] == forms[1][0] and forms[0] != forms[1]:
+            return True
     return False
+
+
+def _form(node: n.Expression) -> tuple[str, object]:
+    """Return the name that an array is derived from, and what of the derivation shows in its shape or dtype."""
+    if isinstance(node, n.Name):
+        return node.id, "itself"
+    if isinstance(node, n.Subscript) and isinstance(node.value, n.Name):
+        if isinstance(node.index, n.Operation) and node.index.op == "slice":
+            bounds = [b.value if isinstance(b, n.Constant) else "?" for b in node.index.operands]
+            lower, upper = bounds[0] or 0, bounds[1]
+            if isinstance(lower, int) and isinstance(upper, int) and (lower < 0) == (upper < 0):
+                return node.value.id, ("length", upper - lower)
+            return ("", None) if "?" in bounds else (node.value.id, tuple(bounds))
+        if isinstance(node.index, n.Constant) and node.index.value is None:
+            return node.value.id, "one axis more"
+    if isinstance(node, n.Call) and isinstance(node.func, n.Attribute) and isinstance(node.func.value, n.Name):
+        if node.func.attr in ("astype", "reshape"):
+            return node.func.value.id, (node.func.attr, *(render(argument.value) for argument in node.args))
+    return "", None
 
 
 def _constant(node: n.Expression) -> tuple[str, object] | None:

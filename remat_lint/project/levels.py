@@ -36,7 +36,8 @@ ARRAY_METHODS = _names("""all any argmax argmin argsort astype clip conj copy cu
 ARRAY_ATTRIBUTES = _names("T mT real imag")
 
 CONTAINERS = frozenset(
-    f"builtins.{name}" for name in ("list", "tuple", "dict", "set", "reversed", "sorted", "zip", "iter", "enumerate", "next")
+    f"builtins.{name}"
+    for name in ("list", "tuple", "dict", "set", "reversed", "sorted", "zip", "iter", "enumerate", "next")
 ) | {"copy.copy", "copy.deepcopy", "jax.tree.leaves", "jax.tree_util.tree_leaves", "jax.tree_leaves"}
 """Calls whose result holds the values of their operands."""
 
@@ -45,7 +46,9 @@ CONTAINER_METHODS = _names("copy get items pop popitem values")
 COMPUTING = frozenset(f"builtins.{name}" for name in ("abs", "divmod", "max", "min", "pow", "sum"))
 """Builtins that compute with the operators of their operands."""
 
-TRANSFORMED = frozenset(f"{package}.{name}" for package in ("jax", "flax.nnx") for name in sorted(_DERIVATIVES)) | {
+TRANSFORMED = frozenset(
+    f"{package}.{name}" for package in ("jax", "flax.nnx") for name in sorted(_DERIVATIVES)
+) | {
     "jax.jit",
     "jax.pmap",
     "jax.experimental.pjit.pjit",
@@ -69,7 +72,11 @@ def is_activation(dotted: str) -> bool:
 def is_layer(dotted: str) -> bool:
     """Whether `dotted` is a layer class of a framework: calling an instance returns arrays."""
     package, _, name = dotted.rpartition(".")
-    return f"{package}." in _LAYER_PACKAGES and name[:1].isupper() and name not in ("Module", "Rngs", "Sequential")
+    return (
+        f"{package}." in _LAYER_PACKAGES
+        and name[:1].isupper()
+        and name not in ("Module", "Rngs", "Sequential")
+    )
 
 
 def combine(op: str, levels: tuple[Level, ...]) -> Level:

@@ -49,6 +49,10 @@ class Members(ABC):
         """Return what a name can stand for at `moment`."""
 
     @abstractmethod
+    def access(self, node: n.Expression, scope: Scope) -> Access | None:
+        """Return the way that a chain of attributes and items spells; None for other expressions and for imports."""
+
+    @abstractmethod
     def force(self, values: tuple[Value, ...], moment: Moment) -> tuple[Value, ...]:
         """Look up what was deferred among `values`."""
 

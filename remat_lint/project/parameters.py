@@ -38,8 +38,10 @@ def site_levels(body: Body, taint: Taint) -> Given:
 
 
 def _is_module_first(body: Body) -> bool:
-    return body.root.function.receiver is not None or body.root.through == "class" or (
-        body.site.wrapper.framework in MODULE_FIRST
+    return (
+        body.root.function.receiver is not None
+        or body.root.through == "class"
+        or (body.site.wrapper.framework in MODULE_FIRST)
     )
 
 
@@ -79,7 +81,9 @@ def _bound_by_partials(entry: Entry, names: list[str]) -> Iterator[str]:
 
 def is_passed(body: Body, parameter: n.Parameter, taint: Taint) -> bool:
     """Whether a visible call of the site gives a parameter that has a default."""
-    positional = [p.name for p in body.root.function.scope.parameters() if p.kind in ("positional-only", "positional")]
+    positional = [
+        p.name for p in body.root.function.scope.parameters() if p.kind in ("positional-only", "positional")
+    ]
     if body.root.function.receiver is not None or body.root.through == "class":
         positional = positional[1:]
     taken = list(_bound_by_partials(body.root, list(positional)))
@@ -120,7 +124,9 @@ def passed_to(entry: Entry, moment: Moment, taint: Taint) -> Given:
     return given
 
 
-def _assign(args: tuple[n.Argument, ...], names: list[str], given: Given, moment: Moment, taint: Taint) -> None:
+def _assign(
+    args: tuple[n.Argument, ...], names: list[str], given: Given, moment: Moment, taint: Taint
+) -> None:
     for argument in args:
         level = taint.level(argument.value, moment)
         if argument.star:

@@ -169,15 +169,29 @@ class Resolver(Application):
         if event.part == "":
             return self.evaluate(event.value, moment)
         if event.part == "iteration":
-            return self._items(event.value, moment)
+            return self._items(event.value, moment, event.position)
         return NOTHING
 
-    def _items(self, node: n.Expression, moment: Moment) -> tuple[Value, ...]:
+    def _items(self, node: n.Expression, moment: Moment, position: int | None) -> tuple[Value, ...]:
+        """Return what a round of a loop over `node` binds: an item, or its part at `position`."""
         values: list[Value] = []
         for whole in self.evaluate(node, moment):
-            if isinstance(whole, Data) and isinstance(whole.node, n.Collection) and whole.node.kind != "dict":
+            if isinstance(whole, Result) and whole.dotted in ("builtins.zip", "builtins.enumerate") and position is not None:
+                index = position if whole.dotted == "builtins.zip" else position - 1
+                args = whole.call.args
+                known = 0 <= index < len(args) and not any(argument.star for argument in args)
+                values += self._items(args[index].value, moment, None) if known else NOTHING
+            elif isinstance(whole, Data) and isinstance(whole.node, n.Collection) and whole.node.kind != "dict":
                 for item in whole.node.items:
-                    values += NOTHING if item is None else self.evaluate(item, whole.moment)
+                    part = item
+                    if position is not None:
+                        tuples = isinstance(item, n.Collection) and item.kind == "tuple" and position < len(item.items)
+                        part = item.items[position] if tuples and isinstance(item, n.Collection) else None
+                    values += NOTHING if part is None else self.evaluate(part, whole.moment)
+            elif isinstance(whole, Data) and isinstance(whole.node, n.Comprehension) and position is None:
+                inner = whole.moment.scope.module.builder.scopes.get(whole.node.at)
+                if inner is not None and whole.node.kind != "dict":
+                    values += self.evaluate(whole.node.elements[0], Moment(inner, whole.moment.event, whole.moment.env))
             else:
                 values.append(UNKNOWN)
         return tuple(values)
@@ -265,7 +279,8 @@ class Resolver(Application):
             case ModuleRef():
                 return self._module_attribute(base, attr)
             case Instance():
-                return self.member(base, attr, moment)
+                known = base if base.access is not None else Instance(base.cls, self.access(node.value, moment.scope), base.made)
+                return self._stored(known, attr) or self.member(known, attr, moment)
             case ClassRef():
                 return self.class_member(base, attr, moment)
             case Result():
@@ -276,6 +291,19 @@ class Resolver(Application):
                 return NOTHING
             case _:
                 return (Data(node, moment),)
+
+    def _stored(self, base: Instance, attr: str) -> tuple[Value, ...]:
+        """Return what the frame of a local object stored in its attribute from outside of its class."""
+        if base.access is None or not base.access.name:
+            return ()
+        wanted = base.access.then((".", attr))
+        values: list[Value] = []
+        for event in base.access.scope.frame.events:
+            if event.kind == "store" and isinstance(event.target, n.Attribute) and event.target.attr == attr:
+                plain = not isinstance(event.value, n.Parameter | n.Import | None) and not event.part
+                if plain and self.access(event.target, event.scope) == wanted:
+                    values += self.evaluate(event.value, Moment(event.scope, event))  # type: ignore[arg-type]  # an expression
+        return tuple(values)
 
     def _module_attribute(self, base: ModuleRef, attr: str) -> tuple[Value, ...]:
         full = f"{base.dotted}.{attr}"

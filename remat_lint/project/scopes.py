@@ -112,7 +112,7 @@ class Event:
 
     `kind` is bind (a name gets a value), store (an attribute or item is written), call, or define (a function or
     class object is made). `node` is what happens; `name` the bound name; `value` the expression that gives the
-    value, if there is one that gives it whole; `part` tells an element of it (`for` target, unpacking, `with`).
+    value, if there is one that gives it whole; `part` tells an element of it (`for` target, unpacking, `with`), `position` which.
     `leaves` tells that the block around it ends by leaving, `bare` that the result of a call is thrown away.
     """
 
@@ -128,6 +128,7 @@ class Event:
     name: str = ""
     value: n.Expression | n.Function | n.Class | n.Import | n.Parameter | None = None
     part: str = ""
+    position: int | None = None
     inner: Scope | None = None
     target: n.Expression | None = None
     bare: bool = False

@@ -84,7 +84,9 @@ def _is_kept(target: n.Attribute | n.Subscript, moment: Moment, holders: Holders
     kind = holders.kind(owner, moment)
     if isinstance(target, n.Attribute):
         return kind in _ATTRIBUTE_HOLDERS
-    named = isinstance(target.index, n.Constant) and isinstance(target.index.value, str) and not target.index.kind
+    named = (
+        isinstance(target.index, n.Constant) and isinstance(target.index.value, str) and not target.index.kind
+    )
     formatted = isinstance(target.index, n.Operation) and target.index.op == "string"
     return kind in _ITEM_HOLDERS or (not kind and (named or formatted))
 
@@ -97,12 +99,15 @@ def _changed_by_call(call: n.Call, moment: Moment, taint: Taint, holders: Holder
             return None
         kind = holders.kind(func.value, moment)
         wanted = "list" if func.attr in _LIST_METHODS else "dict"
-        if kind == wanted or (not kind and func.attr != "update" and not _is_own_method(func, moment, holders)):
+        if kind == wanted or (
+            not kind and func.attr != "update" and not _is_own_method(func, moment, holders)
+        ):
             return func.value
         return None
     values = holders.project.evaluate(func, moment)
-    if any(isinstance(value, External) and value.dotted in _SETTERS for value in values) and len(call.args) == 3:  # noqa: PLR2004 - object, name, value
-        owner, stored = call.args[0].value, call.args[2].value
+    is_setter = any(isinstance(value, External) and value.dotted in _SETTERS for value in values)
+    if is_setter and len(call.args) == len(("object", "name", "value")):
+        owner, _, stored = (argument.value for argument in call.args)
         if taint.level(stored, moment) is Level.TRACED and holders.is_outside(owner, moment):
             return owner if holders.kind(owner, moment) in _ATTRIBUTE_HOLDERS else None
     return None
@@ -159,7 +164,9 @@ def _asks_for_tracers(event: Event) -> bool:
         branch = event.module.builder.branches.get(at)
         if branch is None:
             continue
-        tests = (branch.test,) if isinstance(branch, n.Conditional) else tuple(arm.test for arm in branch.arms)
+        tests = (
+            (branch.test,) if isinstance(branch, n.Conditional) else tuple(arm.test for arm in branch.arms)
+        )
         for part in walk(tests):
             name = part.attr if isinstance(part, n.Attribute) else part.id if isinstance(part, n.Name) else ""
             if name in _TRACER_TESTS:

@@ -57,7 +57,9 @@ class Taint:
                 inner = max((self.level(i, moment) for i in node.items if i is not None), default=Level.NONE)
                 return Level.NONE if inner is Level.ARRAY else inner
             case n.Operation():
-                return levels.combine(node.op, tuple(self.level(operand, moment) for operand in node.operands))
+                return levels.combine(
+                    node.op, tuple(self.level(operand, moment) for operand in node.operands)
+                )
             case n.Conditional():
                 return max(self.level(node.body, moment), self.level(node.orelse, moment))
             case n.Bind() if node.value is not None:
@@ -90,7 +92,9 @@ class Taint:
         later = [
             event
             for event in events
-            if event.order >= moment.event.order and any(loop in around for loop in event.loops) and event not in live
+            if event.order >= moment.event.order
+            and any(loop in around for loop in event.loops)
+            and event not in live
         ]
         return [*live, *later] or events
 
@@ -184,7 +188,9 @@ class Taint:
                 return given.get(parameter.name, Level.NONE)
         entries = self.body.entries.get(scope, ())
         found = [
-            self._site if entry.event is None else passed_to(entry, Moment(entry.event.scope, entry.event), self)
+            self._site
+            if entry.event is None
+            else passed_to(entry, Moment(entry.event.scope, entry.event), self)
             for entry in entries
         ]
         return max((given.get(parameter.name, Level.NONE) for given in found), default=Level.NONE)
@@ -252,7 +258,11 @@ class Taint:
             return Level.NONE
         owner = func.value
         base = self.level(owner, moment)
-        if isinstance(owner, n.Subscript) and isinstance(owner.value, n.Attribute) and owner.value.attr == "at":
+        if (
+            isinstance(owner, n.Subscript)
+            and isinstance(owner.value, n.Attribute)
+            and owner.value.attr == "at"
+        ):
             return Level.TRACED if base is not Level.NONE else Level.NONE
         if base is not Level.NONE and func.attr in levels.ARRAY_METHODS:
             return Level.TRACED
@@ -270,10 +280,16 @@ class Taint:
             case FunctionRef():
                 return self._returned(callee, node, moment, path)
             case Partial() if isinstance(callee.target, External):
-                return Level.TRACED if effects.makes_traced(callee.target.dotted) else self._unknown(node, moment)
+                return (
+                    Level.TRACED
+                    if effects.makes_traced(callee.target.dotted)
+                    else self._unknown(node, moment)
+                )
             case Result():
                 unknown = self._unknown(node, moment)
-                return Level.TRACED if unknown is not Level.NONE and levels.is_layer(callee.dotted) else unknown
+                return (
+                    Level.TRACED if unknown is not Level.NONE and levels.is_layer(callee.dotted) else unknown
+                )
             case Instance():
                 method = self.project.method(callee.cls.scope, "__call__")
                 if method is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from remat_lint.project.analysis import Analysis
+from remat_lint.project.analysis import Activation, Analysis
 from remat_lint.project.scopes import ArmKey, Event, LoopNode, Scope
 from remat_lint.project.values import Access
 
@@ -55,7 +55,9 @@ class Occurrence:
         return access
 
 
-def occurrences(event: Event, bound: Scope | None, project: Analysis) -> Iterator[Occurrence]:
+def occurrences(
+    event: Event, bound: Scope | None, project: Analysis, rebased: tuple[tuple[Access, Access], ...] = ()
+) -> Iterator[Occurrence]:
     """Yield an event in its own frame and in the frames that call it, up to three calls away.
 
     Args:
@@ -63,9 +65,10 @@ def occurrences(event: Event, bound: Scope | None, project: Analysis) -> Iterato
         bound: the frame at whose end it loses its meaning, because what it concerns is made anew with each run of
             that frame; None if there is none.
         project: tells who calls whom.
+        rebased: what methods call `self` and the frame of the event spells otherwise.
     """
     seen: set[tuple[int, int]] = set()
-    todo = [(Occurrence(event, event), 0)]
+    todo = [(Occurrence(event, event, rebased), 0)]
     while todo:
         step, height = todo.pop(0)
         if (id(step.event), height) in seen:
@@ -76,10 +79,16 @@ def occurrences(event: Event, bound: Scope | None, project: Analysis) -> Iterato
         if height >= HIGHEST or frame.kind != "function" or (bound is not None and frame.encloses(bound)):
             continue
         for activation in project.activations(frame):
-            if activation.cached or activation.event.frame is frame:
+            if (activation.cached and not _is_fresh(activation)) or activation.event.frame is frame:
                 continue
             rebased = step.rebased
             cls, receiver = frame.owner_class, activation.function.receiver
             if cls is not None and receiver is not None and receiver.access is not None:
                 rebased = (*rebased, (Access(cls, ""), receiver.access))
             todo.append((Occurrence(activation.event, event, rebased), height + 1))
+
+
+def _is_fresh(activation: Activation) -> bool:
+    """Whether the function that is run is made anew whenever it is run, so that no `jit` or scan knows it already."""
+    made, event = activation.function.made, activation.event
+    return made is not None and made.frame is event.frame and made.loops == event.loops

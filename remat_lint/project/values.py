@@ -51,7 +51,7 @@ class Access:
         for (kind, mine), (other_kind, theirs) in zip(self.steps, written.steps, strict=False):
             if "*" in (kind, other_kind):
                 return True
-            if kind != other_kind or (mine != theirs and None not in (mine, theirs)):
+            if kind != other_kind or (mine != theirs and not _may_be_one_item(mine, theirs)):
                 return False
         return True
 
@@ -63,6 +63,13 @@ class Access:
             elif kind == "[]":
                 text += "[…]" if value is None else f"[{value!r}]"
         return text
+
+
+def _may_be_one_item(mine: str | int | None, theirs: str | int | None) -> bool:
+    """Whether two different spellings may mean one item: an index that is not known, or one from either end."""
+    if mine is None or theirs is None:
+        return True
+    return isinstance(mine, int) and isinstance(theirs, int) and (mine < 0) != (theirs < 0)
 
 
 class Environment:
@@ -287,7 +294,10 @@ class WrapSite:
         found = []
         for body in self.bodies:
             inner = body
-            while isinstance(inner, Partial):
+            while isinstance(inner, Partial | Wrapped):
+                if isinstance(inner, Wrapped):
+                    found += inner.site.functions
+                    break
                 inner = inner.target
             if isinstance(inner, FunctionRef):
                 made = body.moment.event if isinstance(body, Partial) else inner.made

@@ -14,6 +14,7 @@ from remat_lint.project.scopes import Event, LoopNode, Scope
 from remat_lint.project.values import Access, External, Moment
 
 _INSIDE = ("*", None)
+_SETATTR = 3
 _GIVING = frozenset({"pop", "popitem", "popleft", "setdefault"})
 
 
@@ -58,6 +59,11 @@ class Writes:
                 yield Write(access, event)
         elif event.kind == "call" and isinstance(event.node, n.Call):
             func = event.node.func
+            if isinstance(func, n.Name) and func.id == "setattr" and len(event.node.args) == _SETATTR:
+                target, name, _ = event.node.args
+                access = self.project.access(target.value, event.scope)
+                if access is not None and isinstance(name.value, n.Constant):
+                    yield Write(access.then((".", str(name.value.value))), event)
             if isinstance(func, n.Attribute) and func.attr in MUTATING_METHODS and (event.bare or func.attr in _GIVING):
                 access = self.project.access(func.value, event.scope)
                 # `x.at[i].add(v)` of JAX returns a new array.

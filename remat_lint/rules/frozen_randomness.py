@@ -202,7 +202,9 @@ def project(x):
             )
         notes = [Note(Place(site.event.module, site.at), f"{function} is traced by {site.wrapper.qualname}")]
         severity = Severity.ERROR if kept else Severity.WARNING
-        return Report(Place(draw.event.module, draw.call.at), message, severity, tuple(notes), facts=(draw, body))
+        return Report(
+            Place(draw.event.module, draw.call.at), message, severity, tuple(notes), facts=(draw, body)
+        )
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Draw with a key that the function takes as a new last parameter."""
@@ -212,8 +214,16 @@ def project(x):
         name = _COUNTERPARTS.get(draw.dotted)
         has_keys = body.site.wrapper.framework in _ADVICE or body.root.through == "class"
         shape = _shape(draw)
-        plain = all(p.kind in ("positional", "positional-only") and p.default is None for p in scope.parameters())
-        if name is None or shape is None or not plain or not scope.parameters() or scope.find("key") is not None:
+        plain = all(
+            p.kind in ("positional", "positional-only") and p.default is None for p in scope.parameters()
+        )
+        if (
+            name is None
+            or shape is None
+            or not plain
+            or not scope.parameters()
+            or scope.find("key") is not None
+        ):
             return None
         if has_keys or draw.event.frame is not scope or draw.event.module is not report.place.module:
             return None

@@ -31,7 +31,9 @@ def hoist(node: n.Expression, event: Event, loop: LoopNode, name: str, project: 
 
 
 def _free_name(name: str, frame: Scope) -> str:
-    while frame.find(name) is not None or any(name in scope.bindings for scope in frame.module.builder.scopes.values()):
+    while frame.find(name) is not None or any(
+        name in scope.bindings for scope in frame.module.builder.scopes.values()
+    ):
         name += "_"
     return name
 

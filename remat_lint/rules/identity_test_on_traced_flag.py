@@ -24,47 +24,16 @@ position. It is unsafe: the function is traced again for each new value, and cal
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from remat_lint.facts import nodes as n
 from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.flagtests import FlagTest, flag_tests
-from remat_lint.project.invocations import Invocation, Signature, invocations, signatures
-from remat_lint.project.scalars import annotated, is_array, scalar
-from remat_lint.project.statics import shift, static_option, static_positions
-from remat_lint.project.values import Moment, WrapSite
+from remat_lint.project.flagtests import FlagTest
+from remat_lint.project.statics import static_option
+from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.options import add_option
 from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent, unsafe
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Evidence:
-    """Why a Python scalar is expected: the call that passes it, and whether its value makes the answers differ."""
-
-    call: Invocation | None
-    certain: bool
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Traced:
-    """A traced parameter: `position` counts in the signature (None: keyword-only), `number` as the wrapper does."""
-
-    site: WrapSite
-    signature: Signature
-    name: str
-    position: int | None
-    number: int | None
-    calls: tuple[Invocation, ...]
-
-    def given(self, call: Invocation) -> n.Argument | None:
-        """Return what a call passes as the parameter."""
-        return (
-            call.keywords.get(self.name)
-            if self.position is None
-            else call.given(self.signature, self.position)
-        )
+from remat_lint.rules.traced_flags import Evidence, TracedFlag, find_evidence, traced_tests
 
 
 class IdentityTestOnTracedFlag(Rule):
@@ -303,31 +272,19 @@ def loss(x):
     )
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
-        """Report each test of a traced parameter that gets a Python scalar."""
-        if not subject.wrapper.has_static:
-            if subject.wrapper.framework in ("equinox", "haliax"):
-                yield Silent(f"{subject.wrapper.qualname} keeps what is no array static")
-            return
-        calls = invocations(subject, project)
-        home = project.place(subject).module
-        for signature in signatures(subject, project):
-            static = static_positions(subject, signature, project)
-            if static is None:
-                yield Silent("which arguments are static is not known")
-                continue
-            if signature.function.scope.module is not home:
-                continue
-            for traced in _traced(subject, signature, static, calls):
-                for test in flag_tests(signature.function.scope, traced.name, project):
-                    evidence = _evidence(traced, test, project)
-                    if evidence is None:
-                        yield Silent(
-                            f"no call is seen that passes a Python bool or number as `{traced.name}`"
-                        )
-                    else:
-                        yield self._report(traced, test, evidence)
+        """Report each test of a traced parameter that gets a Python scalar, once for all sites of the function."""
+        if subject.wrapper.framework in ("equinox", "haliax"):
+            yield Silent(f"{subject.wrapper.qualname} keeps what is no array static")
+        for traced, test in traced_tests(subject, project):
+            evidence = find_evidence(traced, test, project)
+            if evidence is None:
+                yield Silent(f"no call is seen that passes a Python bool or number as `{traced.name}`")
+            elif _is_told(subject, test, evidence, project):
+                yield Silent("this test is reported for another place that wraps the function")
+            else:
+                yield self._report(traced, test, evidence)
 
-    def _report(self, traced: _Traced, test: FlagTest, evidence: _Evidence) -> Report:
+    def _report(self, traced: TracedFlag, test: FlagTest, evidence: Evidence) -> Report:
         site, name = traced.site, traced.name
         new = traced.number is not None and "static_argnums" not in site.options
         static = f" (`static_argnums=({traced.number},)`)" if new else ""
@@ -346,7 +303,7 @@ def loss(x):
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Add `static_argnums` where every visible call passes the flag by position."""
-        facts: _Traced = report.facts
+        facts: TracedFlag = report.facts
         if facts.number is None or facts.position is None or static_option(facts.site, project) is not None:
             return None
         if not facts.calls or any(not c.complete or len(c.positional) <= facts.position for c in facts.calls):
@@ -357,39 +314,19 @@ def loss(x):
         return unsafe("Make the argument static", *edits) if edits else None
 
 
-def _traced(
-    site: WrapSite, signature: Signature, static: frozenset[int], calls: tuple[Invocation, ...]
-) -> Iterator[_Traced]:
-    """Yield the parameters that are traced."""
-    first = 1 if signature.is_method or site.wrapper.framework in ("linen", "flaxformer") else 0
-    offset = shift(site)
-    for position, parameter in enumerate(signature.positional):
-        if position >= first and position not in static and parameter.name not in signature.bound:
-            number = None if offset is None else position - offset
-            yield _Traced(site, signature, parameter.name, position, number, calls)
-    for parameter in signature.function.scope.parameters():
-        if parameter.kind == "keyword-only" and parameter.name not in signature.bound:
-            yield _Traced(site, signature, parameter.name, None, None, calls)
+def _is_told(site: WrapSite, test: FlagTest, evidence: Evidence, project: Analysis) -> bool:
+    """Whether an earlier site of the same function reports a test with no less certainty."""
+    for other in project.wrap_sites(project.place(site).module):
+        if other is site:
+            return False
+        for traced, same in traced_tests(other, project) if _share(other, site) else ():
+            known = find_evidence(traced, same, project) if same.at == test.at else None
+            if known is not None and known.certain >= evidence.certain:
+                return True
+    return False
 
 
-def _evidence(traced: _Traced, test: FlagTest, project: Analysis) -> _Evidence | None:
-    """Return why the parameter is expected to get a Python scalar for which the test can hold."""
-    parameter = traced.signature.function.scope.parameter(traced.name)
-    assert parameter is not None
-    fits = test.admits(annotated(parameter.annotation))
-    weak: _Evidence | None = None
-    for call in traced.calls:
-        given = traced.given(call)
-        if given is None:
-            continue
-        moment = Moment(call.event.scope, call.event)
-        known = scalar(given.value, moment, project)
-        if known is not None and test.admits(known.types):
-            if known.certain and (known.value is None or test.differs(known.value)):
-                return _Evidence(call, certain=True)
-            weak = weak or _Evidence(call, certain=False)
-        elif fits and known is None and not is_array(given.value, moment, project):
-            weak = weak or _Evidence(call, certain=False)
-    if weak is None and not traced.calls and fits and parameter.default is None:
-        return _Evidence(None, certain=False)
-    return weak
+def _share(one: WrapSite, other: WrapSite) -> bool:
+    """Whether two sites may wrap the same function."""
+    scopes = {id(getattr(body, "scope", None)) for body in one.bodies}
+    return any(id(getattr(body, "scope", None)) in scopes for body in other.bodies)

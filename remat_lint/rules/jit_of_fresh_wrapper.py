@@ -259,7 +259,9 @@ def _repeating_loop(one: Compiled, project: Analysis) -> LoopNode | None:
         options = [*one.options, *(argument.value for argument in one.site.options.values())]
         if any(varies(option, loop, frame, project) for option in options):
             continue
-        if not _target_varies(one.site, loop, frame, project) and not _tries_settings(one.site, loop, project):
+        if not _target_varies(one.site, loop, frame, project) and not _tries_settings(
+            one.site, loop, project
+        ):
             return loop
     return None
 
@@ -267,7 +269,9 @@ def _repeating_loop(one: Compiled, project: Analysis) -> LoopNode | None:
 def _tries_settings(site: WrapSite, loop: LoopNode, project: Analysis) -> bool:
     """Whether the function reads a variable of a loop over listed constants, so that each round is another program."""
     iterated = loop.iter if isinstance(loop, n.Loop) else loop.clauses[0].iter
-    if not isinstance(iterated, n.Collection) or not all(isinstance(item, n.Constant) for item in iterated.items):
+    if not isinstance(iterated, n.Collection) or not all(
+        isinstance(item, n.Constant) for item in iterated.items
+    ):
         return False
     names = {read.access.name for body in site.functions for read in project.captures.reads(body)}
     bound = (event for event in site.event.frame.events if event.kind == "bind" and event.part == "iteration")
@@ -284,7 +288,8 @@ def _target_varies(site: WrapSite, loop: LoopNode, frame: Scope, project: Analys
     if isinstance(target, n.Name):
         bound = [e for e in frame.events if e.kind == "bind" and e.name == target.id and loop in e.loops]
         return any(
-            not isinstance(e.value, n.Function) and (e.part != "" or varies(e.value, loop, frame, project)) for e in bound
+            not isinstance(e.value, n.Function) and (e.part != "" or varies(e.value, loop, frame, project))
+            for e in bound
         )
     return varies(target, loop, frame, project)
 
@@ -319,7 +324,10 @@ def _same_target(site: WrapSite, frame: Scope, project: Analysis) -> bool:
         return False
     for body in site.bodies:
         arguments = body.call.args if isinstance(body, Partial) else ()
-        if any(_depends(argument.value, frame) and not _is_local_def(argument.value, frame) for argument in arguments):
+        if any(
+            _depends(argument.value, frame) and not _is_local_def(argument.value, frame)
+            for argument in arguments
+        ):
             return False
         inner = body
         while isinstance(inner, Partial):
@@ -361,7 +369,9 @@ def _is_setting(node: n.Expression, event: Event, project: Analysis) -> bool:
         return True
     if not isinstance(node, n.Name):
         return False
-    bound = [e for e in event.frame.events if e.kind == "bind" and e.name == node.id and e.part == "iteration"]
+    bound = [
+        e for e in event.frame.events if e.kind == "bind" and e.name == node.id and e.part == "iteration"
+    ]
     return any(isinstance(e.value, n.Expression) and _is_listing(e.value, e, project) for e in bound)
 
 
@@ -371,6 +381,8 @@ def _is_listing(node: n.Expression, event: Event, project: Analysis) -> bool:
         if isinstance(node.func, n.Attribute) and node.func.attr in ("items", "keys", "values"):
             return True
         values = project.evaluate(node.func, Moment(event.scope, event))
-        return any(isinstance(v, External) and v.dotted in ("builtins.range", "itertools.product") for v in values)
+        return any(
+            isinstance(v, External) and v.dotted in ("builtins.range", "itertools.product") for v in values
+        )
     values = project.evaluate(node, Moment(event.scope, event))
     return any(isinstance(value, Data) and isinstance(value.node, n.Collection) for value in values)

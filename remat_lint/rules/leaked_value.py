@@ -33,6 +33,7 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
 from remat_lint.project.body import Body, bodies, is_kept
 from remat_lint.project.stores import Store, kept_stores
+from remat_lint.project.traversal import walk
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected_at_calls
@@ -226,7 +227,7 @@ def layer(x):
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report each store of a traced value into something outside the body."""
-        if expected_at_calls(subject, project, *_ERRORS):
+        if expected_at_calls(subject, project, *_ERRORS) or _is_shown_to_raise(subject):
             yield Silent("a test expects the error")
             return
         for body in bodies(subject, project):
@@ -255,9 +256,30 @@ def layer(x):
         notes = [Note(Place(site.event.module, site.at), f"{function} is traced by {site.wrapper.qualname}")]
         for entry in body.entries[event.frame]:
             if entry.event is not None:
-                notes.append(Note(Place(entry.event.module, entry.event.at), f"this runs during the trace of {function}"))
+                notes.append(
+                    Note(
+                        Place(entry.event.module, entry.event.at), f"this runs during the trace of {function}"
+                    )
+                )
                 break
         return Report(Place(event.module, event.at), message, self.severity, tuple(notes))
+
+
+def _is_shown_to_raise(site: WrapSite) -> bool:
+    """Whether the function around the site guards something against the very error of a leaked tracer."""
+    outermost = [scope for scope in site.scope.ancestors() if isinstance(scope.node, n.Function)]
+    if not outermost:
+        return False
+    guards = (part for part in walk(outermost[-1].node) if isinstance(part, n.With | n.Try))
+    for guard in guards:
+        if isinstance(guard, n.With):
+            named = tuple(context for context, _ in guard.items)
+        else:
+            named = tuple(handler.type for handler in guard.handlers if handler.type is not None)
+        for part in walk(named):
+            if getattr(part, "attr", getattr(part, "id", "")) == _ERRORS[0]:
+                return True
+    return False
 
 
 def _first_of(body: Body, project: Analysis) -> WrapSite:

@@ -13,6 +13,7 @@ import re
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -21,6 +22,7 @@ from remat_lint.engine import Engine
 from remat_lint.equivalence.generator import generate
 from remat_lint.errors import ConfigError, RematLintError, UsageError
 from remat_lint.findings import Finding
+from remat_lint.fixes import fix_text
 from remat_lint.source.chunks import split
 from remat_lint.source.text import SourceText, read_source
 from remat_lint_server.jobs import (
@@ -73,7 +75,22 @@ def _check(job: Check) -> Checked:
     findings = tuple(finding for finding in result.findings if finding.path == str(job.path))
     module = engine.project.known(job.path)
     sites = tuple(describe(module, site) for site in engine.analysis.wrap_sites(module)) if module else ()
-    return Checked(findings, sites, _lines(engine, findings))
+    lines = _lines(engine, findings)
+    return Checked(_without_harmful_fixes(engine, job, findings), sites, lines)
+
+
+def _without_harmful_fixes(engine: Engine, job: Check, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Take away fixes that the command line would drop: those after which there is a new error or warning."""
+    if not any(finding.fix for finding in findings):
+        return findings
+    outcome = fix_text(
+        SourceText(job.path, job.text),
+        findings,
+        lambda text: engine.check_text(text, job.path).findings,
+        unsafe=True,
+    )
+    harmful = {dropped.finding for dropped in outcome.dropped}
+    return tuple(replace(finding, fix=None) if finding in harmful else finding for finding in findings)
 
 
 def _engine(job: Check) -> Engine:

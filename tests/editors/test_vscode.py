@@ -46,7 +46,16 @@ def workbench(code_server, extension, tmp_path):
     quiet = ["--disable-telemetry", "--disable-update-check", "--disable-getting-started-override"]
     with (tmp_path / "code-server.log").open("wb") as log:
         process = subprocess.Popen(
-            [*node, *places, *quiet, "--auth", "none", "--bind-addr", f"127.0.0.1:{port}", "--disable-workspace-trust"],
+            [
+                *node,
+                *places,
+                *quiet,
+                "--auth",
+                "none",
+                "--bind-addr",
+                f"127.0.0.1:{port}",
+                "--disable-workspace-trust",
+            ],
             stdout=log,
             stderr=log,
         )

@@ -174,3 +174,19 @@ def test_markup_of_the_terminal_library_is_ordinary_text(make):
 
     assert "`[bold]ws[i][/bold]` is read" in text
     assert "1 | total = ws[i] + ws[red]\n" in text
+
+
+def test_tabs_reach_to_the_next_multiple_of_four(make):
+    one = make("ab\tc\td\n")
+
+    assert "1 | ab  c   d\n  |         ^\n" in full(one, one.finding("d"))
+
+
+def test_a_diff_numbers_lines_as_in_the_fixed_text(make):
+    one = make("import jax\n" + "\n" * 8 + "y = w\n")
+    new_import = one.edit("import jax\n", "import functools\nimport jax\n")
+    rows = full(one, one.finding(fix=one.fix(new_import, one.edit("w", "v")))).splitlines()
+
+    assert " 1 | + import functools" in rows
+    assert "   | - y = w" in rows
+    assert "11 | + y = v" in rows

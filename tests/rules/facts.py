@@ -20,7 +20,7 @@ def named(x):
     return jnp.sin(checkpoint_name(jnp.sin(x), "a")).sum()
 
 def kept(policy, x):
-    # `pjit` equations recomputed on the way back tell what was not kept: each sine of the body is computed again.
+    # What is not kept is computed again on the way back: fewer sines mean that more was kept.
     text = str(jax.make_jaxpr(jax.grad(jax.checkpoint(named, policy=policy)))(x))
     return text.count(" sin ")
 """
@@ -56,31 +56,38 @@ FACTS = {
         "TypeError",
     ),
     "partitioning.remat counts without self": (
-        FLAX + "def owner(x):\n    return partitioning.remat(Double, static_argnums=(1,))().apply({}, x, True)\n",
+        FLAX
+        + "def owner(x):\n    return partitioning.remat(Double, static_argnums=(1,))().apply({}, x, True)\n",
         TWICE,
     ),
     "partitioning.remat drops keyword arguments": (
-        FLAX + "def owner(x):\n    return partitioning.remat(Double, static_argnums=(1,))().apply({}, x, train=True)\n",
+        FLAX
+        + "def owner(x):\n    return partitioning.remat(Double, static_argnums=(1,))().apply({}, x, train=True)\n",
         SAME,
     ),
     "partitioning.remat makes nothing static where no argument is": (
-        FLAX + "def owner(x):\n    return partitioning.remat(Double, static_argnums=(2,))().apply({}, x, True)\n",
+        FLAX
+        + "def owner(x):\n    return partitioning.remat(Double, static_argnums=(2,))().apply({}, x, True)\n",
         "TracerBoolConversionError",
     ),
     "partitioning.remat takes a list": (
-        FLAX + "def owner(x):\n    return partitioning.remat(Double, static_argnums=[1])().apply({}, x, True)\n",
+        FLAX
+        + "def owner(x):\n    return partitioning.remat(Double, static_argnums=[1])().apply({}, x, True)\n",
         TWICE,
     ),
     "partitioning.remat refuses a bare int": (
-        FLAX + "def owner(x):\n    return partitioning.remat(Double, static_argnums=1)().apply({}, x, True)\n",
+        FLAX
+        + "def owner(x):\n    return partitioning.remat(Double, static_argnums=1)().apply({}, x, True)\n",
         "TypeError",
     ),
     "a policy in the place of linen's variables": (
-        FLAX + "def owner(x):\n    return nn.remat(Double, jax.checkpoint_policies.dots_saveable)().apply({}, x)\n",
+        FLAX
+        + "def owner(x):\n    return nn.remat(Double, jax.checkpoint_policies.dots_saveable)().apply({}, x)\n",
         "InvalidFilterError",
     ),
     "nothing_saveable() is False and passes": (
-        POLICY + "def owner(x):\n    return cp.nothing_saveable(), jax.checkpoint(jnp.sin, policy=False)(0.0)\n",
+        POLICY
+        + "def owner(x):\n    return cp.nothing_saveable(), jax.checkpoint(jnp.sin, policy=False)(0.0)\n",
         [0.0, 0.0],
     ),
     "everything_saveable() is True": (POLICY + "def owner(x):\n    return cp.everything_saveable()\n", [1.0]),
@@ -102,18 +109,24 @@ FACTS = {
         [1.0],
     ),
     "case None sees a None that was passed": (
-        "import jax\n\ndef body(x, p):\n    match p:\n        case None:\n            return x * 2\n    return x\n\n"
-        "def owner(x):\n    return jax.checkpoint(body)(x, None)\n",
+        (
+            "import jax\n\ndef body(x, p):\n    match p:\n        case None:\n            return x * 2\n    return x\n\n"
+            "def owner(x):\n    return jax.checkpoint(body)(x, None)\n"
+        ),
         TWICE,
     ),
     "a traced number is an instance of jax.Array": (
-        "import jax\n\ndef owner(x):\n"
-        "    return jax.checkpoint(lambda h, p: h * 2 if isinstance(p, (int, jax.Array)) else h)(x, 1)\n",
+        (
+            "import jax\n\ndef owner(x):\n"
+            "    return jax.checkpoint(lambda h, p: h * 2 if isinstance(p, (int, jax.Array)) else h)(x, 1)\n"
+        ),
         TWICE,
     ),
     "filter_checkpoint keeps a flag static": (
-        "import equinox as eqx\n\ndef owner(x):\n"
-        "    return eqx.filter_checkpoint(lambda h, p: h * 2 if p is True else h)(x, True)\n",
+        (
+            "import equinox as eqx\n\ndef owner(x):\n"
+            "    return eqx.filter_checkpoint(lambda h, p: h * 2 if p is True else h)(x, True)\n"
+        ),
         TWICE,
     ),
 }

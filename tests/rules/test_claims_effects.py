@@ -369,7 +369,12 @@ json.dump(results, sys.stdout)
 @pytest.fixture(scope="module")
 def results():
     done = subprocess.run(
-        [sys.executable, "-c", CHILD], input=json.dumps(PROGRAMS), capture_output=True, text=True, check=False, timeout=300
+        [sys.executable, "-c", CHILD],
+        input=json.dumps(PROGRAMS),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     return json.loads(done.stdout)

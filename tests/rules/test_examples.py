@@ -96,13 +96,13 @@ def test_bad_example_is_reported_exactly_where_it_is_marked(rule, example):
 
 @pytest.mark.parametrize(("rule", "example"), examples(Bad), ids=label)
 def test_bad_example_has_no_other_finding(rule, example):
-    others = [f for f in lint(read(example.code).text) if f.code != rule.code and f.severity is not Severity.INFO]
+    others = [
+        f for f in lint(read(example.code).text) if f.code != rule.code and f.severity is not Severity.INFO
+    ]
     assert others == []
 
 
-@pytest.mark.parametrize(
-    ("rule", "example"), [pair for pair in examples(Bad) if pair[1].message], ids=label
-)
+@pytest.mark.parametrize(("rule", "example"), [pair for pair in examples(Bad) if pair[1].message], ids=label)
 def test_message_of_bad_example(rule, example):
     assert findings(rule, read(example.code).text)[0].message == example.message
 

@@ -131,7 +131,11 @@ class Session:
 
     def apply(self, text, edit):
         """Apply a raw edit of one document as an editor does."""
-        edits = edit["documentChanges"][0]["edits"] if "documentChanges" in edit else next(iter(edit["changes"].values()))
+        edits = (
+            edit["documentChanges"][0]["edits"]
+            if "documentChanges" in edit
+            else next(iter(edit["changes"].values()))
+        )
         placed = sorted(((self.offsets(text, one["range"]), one["newText"]) for one in edits), reverse=True)
         for (start, end), new in placed:
             text = text[:start] + new + text[end:]

@@ -1,6 +1,3 @@
-import os
-from pathlib import Path
-
 import pytest
 from lsprotocol import types as t
 from pytest_lsp import client_capabilities
@@ -91,7 +88,9 @@ async def test_unsafe_fixes_say_so_and_are_not_preferred(session):
 async def test_only_the_kinds_that_were_asked_for_are_offered(session):
     (diagnostic,) = await session.open("kinds.py", EMOJI)
     where = diagnostic.range
-    assert {action["kind"] for action in await session.actions("kinds.py", where, [diagnostic], ["quickfix"])} == {"quickfix"}
+    assert {
+        action["kind"] for action in await session.actions("kinds.py", where, [diagnostic], ["quickfix"])
+    } == {"quickfix"}
     refactorings = await session.actions("kinds.py", where, [diagnostic], ["refactor"])
     assert {action["kind"] for action in refactorings} == {"refactor.rewrite.remat-lint"}
     assert await session.actions("kinds.py", where, [diagnostic], ["source.organizeImports"]) == []
@@ -144,7 +143,7 @@ async def test_nothing_is_written_through_a_link_out_of_the_folder(connect, tmp_
     (session.folder / "sites.py").write_text(SITES)
     await session.open("sites.py", SITES)
     assert await session.execute(GENERATE, session.uri("sites.py"), "loss") is None
-    assert os.listdir(outside) == []
+    assert list(outside.iterdir()) == []
     assert session.messages
 
 
@@ -155,7 +154,7 @@ async def test_wrong_arguments_are_refused_with_the_right_ones(session, argument
 
 
 async def test_test_of_an_unknown_place_is_refused_in_words(session):
-    Path(session.folder / "unknown.py").write_text(SITES)
+    (session.folder / "unknown.py").write_text(SITES)
     await session.open("unknown.py", SITES)
     for target, reason in (("nothing", "defines no function 'nothing'"), (900, "no top-level function")):
         assert await session.execute(GENERATE, session.uri("unknown.py"), target) is None

@@ -118,7 +118,9 @@ async def test_same_findings_as_the_command_line(connect, under):
     inner = session.folder / "inner"
     inner.mkdir()
     (inner / "remat-lint.toml").write_text('ignore = ["RML201"]\n')
-    (session.folder / "helper.py").write_text("import jax\ndef save(**kw):\n    return jax.checkpoint(**kw)\n")
+    (session.folder / "helper.py").write_text(
+        "import jax\ndef save(**kw):\n    return jax.checkpoint(**kw)\n"
+    )
     texts = {
         "a.py": TEXTS["cjk"],
         "b.py": STALE,

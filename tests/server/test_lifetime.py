@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
-
 SERVER = [sys.executable, "-P", "-m", "remat_lint_server"]
 TEXT = "import jax\ng = jax.checkpoint(policy=jax.checkpoint_policies.dots_saveable)\n"
 TRAP = "import pathlib\npathlib.Path(__file__).with_suffix('.sprung').touch()\nraise SystemExit('trap')\n"
@@ -52,7 +50,9 @@ def frame(method, params, number=None):
 
 def talk(process, folder, process_id):
     """Open a document, so that the worker runs, and wait for its diagnostics."""
-    process.stdin.write(frame("initialize", {"processId": process_id, "capabilities": {}, "rootUri": folder.as_uri()}, 1))
+    process.stdin.write(
+        frame("initialize", {"processId": process_id, "capabilities": {}, "rootUri": folder.as_uri()}, 1)
+    )
     process.stdin.write(frame("initialized", {}))
     item = {"uri": (folder / "a.py").as_uri(), "languageId": "python", "version": 1, "text": TEXT}
     process.stdin.write(frame("textDocument/didOpen", {"textDocument": item}))
@@ -64,9 +64,9 @@ def talk(process, folder, process_id):
         seen += part
 
 
-def start(folder, **options):
+def start(folder, command=SERVER):
     return subprocess.Popen(
-        SERVER, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     )
 
 
@@ -102,12 +102,24 @@ def test_worker_ends_when_the_server_is_killed(tmp_path):
 
 
 def test_nothing_of_the_opened_folder_is_executed(tmp_path):
-    names = ("libcst", "sitecustomize", "usercustomize", "pygls", "pickle", "jax", "multiprocessing", "remat_lint")
+    names = (
+        "libcst",
+        "sitecustomize",
+        "usercustomize",
+        "pygls",
+        "pickle",
+        "jax",
+        "multiprocessing",
+        "remat_lint",
+    )
     for name in names:
         (tmp_path / f"{name}.py").write_text(TRAP)
     (tmp_path / "__main__.py").write_text(TRAP)
-    # An empty entry of PYTHONPATH means the current folder; the worker must not take it over.
-    process = start(tmp_path)
+    # Started as a console script is: its own folder stands first on the import path, and the worker inherits nothing.
+    script = tmp_path.parent / f"{tmp_path.name}-script"
+    script.mkdir()
+    (script / "remat-lint-server").write_text("from remat_lint_server.__main__ import main\nmain()\n")
+    process = start(tmp_path, [sys.executable, str(script / "remat-lint-server")])
     talk(process, tmp_path, os.getpid())
     process.stdin.close()
     process.wait(LIMIT_S)
@@ -118,12 +130,13 @@ def test_worker_has_no_relative_places_on_its_import_path(monkeypatch):
     from remat_lint_server.process import command, environment
 
     monkeypatch.setenv("PYTHONPATH", f"{os.pathsep}lib{os.pathsep}")
-    assert environment()["PYTHONPATH"] == os.path.abspath("lib")
+    assert environment()["PYTHONPATH"] == str(Path.cwd() / "lib")
     monkeypatch.setenv("PYTHONPATH", "")
     assert "PYTHONPATH" not in environment()
     assert "-P" in command()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_killed_worker_is_started_again_and_reported_once(connect):
     session = await connect()
     server = session.client._server.pid
@@ -141,9 +154,12 @@ async def test_killed_worker_is_started_again_and_reported_once(connect):
     ]
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_edit_storm_ends_with_the_newest_version_and_hovers_stay_quick(connect):
     session = await connect()
-    functions = "".join(f"@jax.checkpoint\ndef f{number}(x):\n    return x * {number}\n\n" for number in range(300))
+    functions = "".join(
+        f"@jax.checkpoint\ndef f{number}(x):\n    return x * {number}\n\n" for number in range(300)
+    )
     await session.open("storm.py", "import jax\n" + functions)
     await session.open("calm.py", TEXT)
     slowest = 0.0
