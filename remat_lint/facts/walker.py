@@ -7,7 +7,8 @@ nodes in the same order: that is how places are found (`positions`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import libcst as cst
 
@@ -199,7 +200,7 @@ def _dotted(node: cst.BaseExpression) -> str:
     return node.value if isinstance(node, cst.Name) else ""
 
 
-_SMALL = {
+_SMALL: dict[type, Callable[[Walker, Any], tuple[n.Statement, ...]]] = {
     cst.Assign: Walker._assign,
     cst.AnnAssign: Walker._annotated,
     cst.AugAssign: Walker._augmented,
@@ -217,7 +218,7 @@ _SMALL = {
     cst.ImportFrom: Walker._import_from,
 }
 
-_COMPOUND = {
+_COMPOUND: dict[type, Callable[[Walker, Any], n.Statement]] = {
     cst.FunctionDef: Walker._function,
     cst.ClassDef: Walker._class,
     cst.If: Walker._if,

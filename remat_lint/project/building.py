@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.parents import Parents, inside
@@ -274,9 +275,9 @@ class Builder:
         around.scope.children.append(inner)
         inner.definition = self._event(around, "define", node, inner=inner)
         self.scopes[node.at] = inner
+        below = _Around(inner, around.frame, (*around.loops, node), (*around.arms, (node.at, 0)), around.guards)
         for number, clause in enumerate(node.clauses):
             outside = around if number == 0 else below
-            below = _Around(inner, around.frame, (*around.loops, node), (*around.arms, (node.at, 0)), around.guards)
             self._expression(clause.iter, outside)
             self._target(clause.target, clause, clause.iter, below, "iteration")
             for condition in clause.conditions:
@@ -304,7 +305,7 @@ def _declare(body: tuple[n.Statement, ...], scope: Scope) -> None:
                 _declare(statement.body + handlers + statement.orelse + statement.final, scope)
 
 
-_STATEMENTS = {
+_STATEMENTS: dict[type, Callable[[Builder, Any, _Around], None]] = {
     n.Evaluate: Builder._evaluate,
     n.Bind: Builder._bind_statement,
     n.Import: Builder._import,

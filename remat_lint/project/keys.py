@@ -99,7 +99,7 @@ def _dtype(call: n.Call) -> str:
 
 def _spell(node: n.Expression | None) -> str:
     if isinstance(node, n.Constant):
-        return f"({node.value},)"
+        return f"({node.value!r},)"
     if isinstance(node, n.Collection) and all(isinstance(item, n.Constant) for item in node.items):
         return str(tuple(item.value for item in node.items if isinstance(item, n.Constant)))
     return ""

@@ -121,7 +121,7 @@ class Members(ABC):
         values: list[Value] = []
         for cls in self.lineage(base.cls.scope):
             for event in self.attribute_stores(cls).get(attr, ()):
-                if isinstance(event.value, n.Parameter | n.Import | None) or event.part:
+                if event.value is None or isinstance(event.value, n.Parameter | n.Import | n.Class) or event.part:
                     values.append(UNKNOWN)
                 else:
                     values += (self._seen_from(v, base, cls) for v in self.evaluate(event.value, Moment(event.scope, event)))

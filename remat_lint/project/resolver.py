@@ -164,7 +164,7 @@ class Resolver(Application):
                 return self.decorated(event, event.inner, env)
             case n.Class() if event.inner is not None:
                 return self.decorated_class(event, event.inner, env)
-            case None:
+            case None | n.Import() | n.Function() | n.Class():
                 return NOTHING
         if event.part == "":
             return self.evaluate(event.value, moment)

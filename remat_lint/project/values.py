@@ -291,7 +291,7 @@ class WrapSite:
     @property
     def functions(self) -> tuple[FunctionRef, ...]:
         """The function objects of the project that run inside; a partial is an object of its own."""
-        found = []
+        found: list[FunctionRef] = []
         for body in self.bodies:
             inner = body
             while isinstance(inner, Partial | Wrapped):

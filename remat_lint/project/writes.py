@@ -94,7 +94,7 @@ def _name_varies(name: str, loop: LoopNode, frame: Scope, project: Analysis, abo
         whole = isinstance(event.value, n.Expression) and not event.part
         if not whole or not isinstance(event.node, n.Bind) or event.node.how == "augmented":
             return True
-        if varies(event.value, loop, frame, project, above | {name}):  # type: ignore[arg-type]  # an expression, see above
+        if varies(event.value, loop, frame, project, above | {name}):
             return True
     return False
 

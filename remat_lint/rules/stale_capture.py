@@ -28,7 +28,7 @@ from collections.abc import Iterator
 
 from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.staleness import Stale
+from remat_lint.project.pairs import Stale
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.arguments import ArgumentEdit
 from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent, unsafe

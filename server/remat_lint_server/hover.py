@@ -80,7 +80,7 @@ def _covers(span: Span, where: Position) -> bool:
 
 def _page_text(page: RulePage) -> str:
     # Headings are larger than the code in most editors' hovers.
-    text = _HEADING.sub(r"**\1**", page.page)
+    text = _HEADING.sub(r"**\1**\n", page.page)
     return f"**{page.code}** {page.name}\n\n{text}"
 
 

@@ -1,6 +1,7 @@
 import asyncio
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -58,20 +59,38 @@ def talk(process, folder, process_id):
     process.stdin.write(frame("textDocument/didOpen", {"textDocument": item}))
     process.stdin.flush()
     seen = b""
+    end = time.monotonic() + LIMIT_S
     while b"RML201" not in seen:
+        ready, _, _ = select.select([process.stdout], [], [], max(0.0, end - time.monotonic()))
+        assert ready, seen
         part = os.read(process.stdout.fileno(), 65536)
         assert part, seen
         seen += part
 
 
-def start(folder, command=SERVER):
-    return subprocess.Popen(
-        command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+@pytest.fixture
+def start(tmp_path):
+    """Start servers in an opened folder; what still runs afterwards is ended."""
+    started = []
+
+    def begin(command=SERVER):
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait(LIMIT_S)
+        process.stdout.close()
+        if not process.stdin.closed:
+            process.stdin.close()
 
 
-def test_server_and_worker_end_when_standard_input_closes(tmp_path):
-    process = start(tmp_path)
+def test_server_and_worker_end_when_standard_input_closes(tmp_path, start):
+    process = start()
     talk(process, tmp_path, os.getpid())
     (worker,) = children(process.pid)
     process.stdin.close()
@@ -79,29 +98,27 @@ def test_server_and_worker_end_when_standard_input_closes(tmp_path):
     wait_for_end(worker)
 
 
-def test_server_and_worker_end_with_the_editor_although_standard_input_stays_open(tmp_path):
+def test_server_and_worker_end_with_the_editor_although_standard_input_stays_open(tmp_path, start):
     editor = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    process = start(tmp_path)
+    process = start()
     talk(process, tmp_path, editor.pid)
     (worker,) = children(process.pid)
     editor.kill()
     editor.wait()
     process.wait(LIMIT_S)
     wait_for_end(worker)
-    process.stdin.close()
 
 
-def test_worker_ends_when_the_server_is_killed(tmp_path):
-    process = start(tmp_path)
+def test_worker_ends_when_the_server_is_killed(tmp_path, start):
+    process = start()
     talk(process, tmp_path, os.getpid())
     (worker,) = children(process.pid)
     process.kill()
     process.wait(LIMIT_S)
     wait_for_end(worker)
-    process.stdin.close()
 
 
-def test_nothing_of_the_opened_folder_is_executed(tmp_path):
+def test_nothing_of_the_opened_folder_is_executed(tmp_path, start):
     names = (
         "libcst",
         "sitecustomize",
@@ -119,7 +136,7 @@ def test_nothing_of_the_opened_folder_is_executed(tmp_path):
     script = tmp_path.parent / f"{tmp_path.name}-script"
     script.mkdir()
     (script / "remat-lint-server").write_text("from remat_lint_server.__main__ import main\nmain()\n")
-    process = start(tmp_path, [sys.executable, str(script / "remat-lint-server")])
+    process = start([sys.executable, str(script / "remat-lint-server")])
     talk(process, tmp_path, os.getpid())
     process.stdin.close()
     process.wait(LIMIT_S)
