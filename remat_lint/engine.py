@@ -39,7 +39,8 @@ class Result:
         hidden: number of notes that a selection would show.
         crashed: whether a rule failed somewhere.
         sources: text of every file with a finding, by path.
-        problems: sentences about what could not be read or was left out.
+        problems: sentences about folders and paths that could not be read.
+        remarks: sentences about statements that were left out.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -48,6 +49,7 @@ class Result:
     crashed: bool = False
     sources: Mapping[str, SourceText] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,9 @@ class Engine:
         self.project = Project(settings.root, SPELLING_WORDS, overlays, whole=whole)
         self.analysis = Analysis(self.project)
         self.selected = tuple(
-            rule for rule in rules.registry().values() if settings.is_selected(rule.code, rule.name, rule.category)
+            rule
+            for rule in rules.registry().values()
+            if settings.is_selected(rule.code, rule.name, rule.category)
         )
 
     def discover(self, paths: Sequence[Path]) -> DiscoveredFiles:
@@ -87,7 +91,9 @@ class Engine:
             respect_gitignore=self.settings.respect_gitignore,
         )
 
-    def check_paths(self, paths: Sequence[Path], progress: Callable[[int, int], None] | None = None) -> Result:
+    def check_paths(
+        self, paths: Sequence[Path], progress: Callable[[int, int], None] | None = None
+    ) -> Result:
         """Lint every file below `paths`; `progress` is told how many of how many files are done.
 
         Raises:
@@ -122,9 +128,11 @@ class Engine:
         """Return the wrap sites of one text as if it were the file `path`."""
         self.project.overlays[path] = text
         module = self.project.add(SourceText(path, text))
-        return module, self.analysis.wrap_sites(module) if self._matters(text.encode("utf-8", "surrogatepass")) else ()
+        return module, self.analysis.wrap_sites(module) if self._matters(
+            text.encode("utf-8", "surrogatepass")
+        ) else ()
 
-    def verdicts(self, module: Module, site: WrapSite) -> Iterator[Verdict]:
+    def verdicts(self, site: WrapSite) -> Iterator[Verdict]:
         """Yield what each rule about wrap sites says of one site, silence with its reason."""
         for rule in self.selected:
             if rule.subject is WrapSite:
@@ -157,7 +165,8 @@ class Engine:
             reason = error.reason if isinstance(error, SourceError) else f"cannot be read: {error.strerror}"
             start = Position(1, 1)
             collected.add(
-                [Finding("RML001", "syntax-error", Severity.ERROR, reason, str(path), Span(start, start))], SourceText(path, "")
+                [Finding("RML001", "syntax-error", Severity.ERROR, reason, str(path), Span(start, start))],
+                SourceText(path, ""),
             )
             return
         if module is not None:
@@ -175,11 +184,17 @@ class Engine:
             for subject in subjects[rule.subject]:
                 with self._isolated(rule, module, found):
                     answers = rule.check(subject, self.analysis)
-                    found += [self._finding(rule, a, subject, module) for a in answers if isinstance(a, Report)]
+                    found += [
+                        self._finding(rule, a, subject, module) for a in answers if isinstance(a, Report)
+                    ]
         comments = [comment for chunk in module.chunks for comment in chunk.comments]
-        suppressions = Suppressions.from_comments(comments, module.source, suppression_scopes(module, subjects[WrapSite]))
+        suppressions = Suppressions.from_comments(
+            comments, module.source, suppression_scopes(module, subjects[WrapSite])
+        )
         collected.add(list(suppressions.split(found).kept), module.source)
-        collected.problems += [f"{module.path}: {fault.message}" for fault in module.faults if not fault.syntax]
+        collected.remarks += [
+            f"{module.path}: {fault.message}" for fault in module.faults if not fault.syntax
+        ]
 
     def _subjects(self, module: Module) -> Mapping[type, Sequence[Any]]:
         sites = self.analysis.wrap_sites(module)
@@ -190,7 +205,7 @@ class Engine:
         """Turn an exception of a rule, or of the analysis, into a finding: the run goes on."""
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - a defect of one rule must not cost the other findings
+        except Exception as error:  # a defect of one rule must not cost the other findings
             log.debug("%s failed on %s", rule.code, module.path, exc_info=True)
             found.append(_crash(rule, error, module))
 
@@ -205,11 +220,16 @@ class Engine:
         if place.module is module:
             fix = rule.fix(report, self.analysis)
         elif isinstance(subject, WrapSite):
-            notes = (Note(place, "it happens here"), *(note for note in notes if note.place.module is not module))
+            notes = (
+                Note(place, "it happens here"),
+                *(note for note in notes if note.place.module is not module),
+            )
             place = Place(module, self.analysis.place(subject).at if subject.via else subject.at)
         related = tuple(Related(str(note.place.module.path), note.place.span, note.message) for note in notes)
         span = report.span or place.span
-        return Finding(rule.code, rule.name, report.severity, report.message, str(place.module.path), span, fix, related)
+        return Finding(
+            rule.code, rule.name, report.severity, report.message, str(place.module.path), span, fix, related
+        )
 
 
 class _Collected:
@@ -219,7 +239,7 @@ class _Collected:
         self.settings = settings
         self.findings: dict[Finding, None] = {}
         self.sources: dict[str, SourceText] = {}
-        self.problems: list[str] = []
+        self.remarks: list[str] = []
         self.hidden = 0
 
     def add(self, findings: Sequence[Finding], source: SourceText) -> None:
@@ -237,7 +257,7 @@ class _Collected:
         """Return what came in, sorted; each finding once."""
         found = tuple(sorted(self.findings, key=Finding.sort_key))
         crashed = any(finding.code == "RML900" for finding in found)
-        return Result(found, files, self.hidden, crashed, self.sources, (*problems, *self.problems))
+        return Result(found, files, self.hidden, crashed, self.sources, problems, tuple(self.remarks))
 
 
 def _crash(rule: Rule, error: Exception, module: Module) -> Finding:

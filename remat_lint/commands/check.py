@@ -61,19 +61,12 @@ def overrides(arguments: argparse.Namespace) -> Overrides:
     )
 
 
-def report_problems(problems: Sequence[str], paths: Sequence[Path], engine: Engine, console: Console) -> bool:
+def report_problems(problems: Sequence[str], paths: Sequence[Path], console: Console) -> bool:
     """Say what could not be looked at; True if the command line itself names such a place."""
-    named = {
-        f"{path.absolute()}: "
-        for path in paths
-        if any(p.startswith(f"{path.absolute()}: ") for p in problems)
-    }
-    # A file that was read may have problems too, such as a statement that is too large.
-    unreadable = [f"{one.path}: " for one in engine.discover([Path(name[:-2]) for name in named]).problems]
-    failed = tuple(name for name in named if name in unreadable)
+    named = tuple(f"{path.absolute()}: " for path in paths)
     for problem in problems:
-        (console.error if problem.startswith(failed) else console.warn)(problem)
-    return bool(failed)
+        (console.error if problem.startswith(named) else console.warn)(problem)
+    return any(problem.startswith(named) for problem in problems)
 
 
 def _split(values: Sequence[str], option: str) -> tuple[str, ...]:
@@ -89,7 +82,9 @@ def _check_paths(
     engine = Engine(settings)
     with Bar(visible=console.shows_progress) as bar:
         result = engine.check_paths(paths, bar.advance)
-    unreadable = report_problems(result.problems, paths, engine, console)
+    unreadable = report_problems(result.problems, paths, console)
+    for remark in result.remarks if arguments.verbose else ():
+        console.warn(remark)
     if not result.files and not unreadable:
         console.warn("no Python files found under the given paths")
     fixed = Fixed(result)

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
             places += _places(engine, path)
         except SourceError as error:
             problems.append(f"{path}: {error.reason}")
-    failed = report_problems(problems, paths, engine, console)
+    failed = report_problems(problems, paths, console)
     if arguments.output_format == "json":
         console.write([json.dumps([_describe(place, view) for place in places], indent=2), "\n"])
     else:
@@ -82,7 +82,7 @@ def _explain(arguments: argparse.Namespace, view: View, console: Console) -> int
         rows = ", ".join(str(row) for row in sorted({place.span.start.row for place in places}))
         others = f"; sites stand in lines {rows}" if rows else ", nor anywhere else in the file"
         raise UsageError(f"there is no checkpoint site in line {row} of {name}{others}")
-    explained = [(place, list(engine.verdicts(place.module, place.site))) for place in chosen]
+    explained = [(place, list(engine.verdicts(place.site))) for place in chosen]
     if arguments.output_format == "json":
         answers = [
             _describe(place, view)

@@ -229,8 +229,9 @@ class Expressions:
                 if isinstance(name, cst.Name):
                     binds.append(n.Name(self.number(name), name.value))
             for field in ("pattern", "value"):
-                if isinstance(getattr(part, field, None), cst.MatchPattern):
-                    todo.append(getattr(part, field))
+                todo += [
+                    inner for inner in [getattr(part, field, None)] if isinstance(inner, cst.MatchPattern)
+                ]
             for field in ("patterns", "elements", "kwds"):
                 todo += getattr(part, field, ())
         return tuple(values), tuple(binds)

@@ -23,7 +23,9 @@ class Walker(Expressions):
         """Return the statements of a parsed chunk."""
         return self.statements(module.body)
 
-    def statements(self, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]) -> tuple[n.Statement, ...]:
+    def statements(
+        self, body: Sequence[cst.BaseStatement | cst.BaseSmallStatement]
+    ) -> tuple[n.Statement, ...]:
         """Walk statements; several on one line become several."""
         out: list[n.Statement] = []
         for node in body:
@@ -157,7 +159,9 @@ class Walker(Expressions):
 
     def _while(self, node: cst.While) -> n.Loop:
         at = self.number(node)
-        return n.Loop(at, None, None, self.expression(node.test), self.block(node.body), self.block(node.orelse))
+        return n.Loop(
+            at, None, None, self.expression(node.test), self.block(node.body), self.block(node.orelse)
+        )
 
     def _try(self, node: cst.Try | cst.TryStar) -> n.Try:
         at = self.number(node)

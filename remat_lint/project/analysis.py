@@ -96,7 +96,9 @@ class Analysis(Resolver):
             module.load()
             self._survey(module)
             found = {id(site): site for site in list(self.sites.values()) if self._home(site) is module}
-            self._surveyed[module] = tuple(sorted(found.values(), key=lambda site: (self.place(site).order, site.at)))
+            self._surveyed[module] = tuple(
+                sorted(found.values(), key=lambda site: (self.place(site).order, site.at))
+            )
         return self._surveyed[module]
 
     def place(self, site: WrapSite) -> Event:
@@ -142,7 +144,9 @@ class Analysis(Resolver):
                 if method is not None:
                     access = callee.access or self.access(call.func, event.scope)
                     holder = Instance(callee.cls, access, callee.made)
-                    self._note_activation(FunctionRef(method.scope, method.made, holder), event, cached=cached)
+                    self._note_activation(
+                        FunctionRef(method.scope, method.made, holder), event, cached=cached
+                    )
             case Transformed():
                 for inner in callee.inner:
                     self._note_call(inner, event, call, cached=cached or callee.kind == "cached")
@@ -154,7 +158,11 @@ class Analysis(Resolver):
         if not isinstance(call.func, n.Attribute):
             return ()
         for value in self.evaluate(call.func.value, Moment(event.scope, event)):
-            access = value.access or self.access(call.func.value, event.scope) if isinstance(value, Instance) else None
+            access = (
+                value.access or self.access(call.func.value, event.scope)
+                if isinstance(value, Instance)
+                else None
+            )
             if isinstance(value, Instance) and access is not None and access.name:
                 return tuple((Access(cls, ""), access) for cls in self.lineage(value.cls.scope))
         return ()

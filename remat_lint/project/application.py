@@ -70,7 +70,9 @@ class Application(Members):
                 return (Instance(callee, None, moment.event),)
             case Deferred():
                 return (callee.then("()"),)
-            case Wrapped() if not callee.instance and any(isinstance(b, ClassRef) for b in callee.site.bodies):
+            case Wrapped() if not callee.instance and any(
+                isinstance(b, ClassRef) for b in callee.site.bodies
+            ):
                 return (Wrapped(callee.site, instance=True),)
             case _:
                 return (UNKNOWN,)
@@ -102,7 +104,9 @@ class Application(Members):
                 return (Transformed(target.dotted, receiver.kind, inner, moment.event),)
         if isinstance(target, FunctionRef):
             before = callee.call.args[1:]
-            return self._call_function(target, [(a, callee.moment) for a in before] + [(a, moment) for a in call.args], moment)
+            return self._call_function(
+                target, [(a, callee.moment) for a in before] + [(a, moment) for a in call.args], moment
+            )
         return (UNKNOWN,)
 
     def _apply_function(self, callee: FunctionRef, call: n.Call, moment: Moment) -> tuple[Value, ...]:
@@ -124,7 +128,9 @@ class Application(Members):
         values: list[Value] = []
         for returned in callee.scope.returns:
             if isinstance(returned.value, n.Expression):
-                values += self._remade(returned.value, Moment(returned.scope, returned, env), callee.scope, event)
+                values += self._remade(
+                    returned.value, Moment(returned.scope, returned, env), callee.scope, event
+                )
         return tuple(values) or (UNKNOWN,)
 
     def _remade(self, node: n.Expression, inside: Moment, scope: Scope, event: Event | None) -> list[Value]:
@@ -172,7 +178,9 @@ class Application(Members):
     ) -> tuple[Value, ...]:
         """Make the site of a call of a wrapper; `before` are the partials that hold earlier arguments."""
         assert moment.event is not None
-        arguments = [(a, m) for partial, m in before for a in partial.args[1:]] + [(a, moment) for a in call.args]
+        arguments = [(a, m) for partial, m in before for a in partial.args[1:]] + [
+            (a, moment) for a in call.args
+        ]
         options = {a.keyword: (a, m) for a, m in arguments if a.keyword is not None}
         positional = [(a, m) for a, m in arguments if a.keyword is None]
         spread = any(a.star for a, _ in arguments)
@@ -257,7 +265,9 @@ class Application(Members):
         for decorator in reversed(inner.node.decorators):
             moment = Moment(event.scope, inner.definition, env)
             callees = self.evaluate(decorator, moment)
-            values = tuple(v for callee in callees for v in self._decorate(callee, decorator, values, inner, moment))
+            values = tuple(
+                v for callee in callees for v in self._decorate(callee, decorator, values, inner, moment)
+            )
         return values
 
     def decorated_class(self, event: Event, inner: Scope, env: Environment | None) -> tuple[Value, ...]:
@@ -288,7 +298,9 @@ class Application(Members):
         if isinstance(callee, Partial) and isinstance(callee.target, External):
             wrapper = wrappers.lookup(callee.target.dotted)
             if wrapper is not None:
-                return self._decorate_site(wrapper, "partial-decorator", decorator, values, inner, moment, callee)
+                return self._decorate_site(
+                    wrapper, "partial-decorator", decorator, values, inner, moment, callee
+                )
             receiver = lookup_receiver(callee.target.dotted)
             if receiver is not None and receiver.kind in ("transform", "cached"):
                 return (Transformed(callee.target.dotted, receiver.kind, values, moment.event),)
@@ -300,7 +312,7 @@ class Application(Members):
             return self._decorate_by_function(callee, values, moment)
         return (UNKNOWN,)
 
-    def _decorate_site(  # noqa: PLR0913 - the facts of one decorator
+    def _decorate_site(  # noqa: PLR0913, PLR0917 - the facts of one decorator
         self,
         wrapper: wrappers.Wrapper,
         form: str,
@@ -332,7 +344,9 @@ class Application(Members):
         out: list[Value] = []
         for returned in callee.scope.returns:
             if isinstance(returned.value, n.Expression):
-                out += self._remade(returned.value, Moment(returned.scope, returned, env), callee.scope, moment.event)
+                out += self._remade(
+                    returned.value, Moment(returned.scope, returned, env), callee.scope, moment.event
+                )
         return tuple(out) or (UNKNOWN,)
 
 

@@ -67,7 +67,15 @@ class Builder:
     def _event(self, around: _Around, kind: str, node: n.Node, **more: object) -> Event:
         self.order += 1
         event = Event(
-            kind, node, around.scope, around.frame, self.order, around.loops, around.arms, around.guards, around.leaves
+            kind,
+            node,
+            around.scope,
+            around.frame,
+            self.order,
+            around.loops,
+            around.arms,
+            around.guards,
+            around.leaves,
         )
         for key, value in more.items():
             setattr(event, key, value)
@@ -99,7 +107,7 @@ class Builder:
         for target in node.targets:
             self._target(target, node, node.value if node.how != "augmented" else None, around)
 
-    def _target(  # noqa: PLR0913 - what an assignment says
+    def _target(  # noqa: PLR0913, PLR0917 - what an assignment says
         self,
         target: n.Expression,
         node: n.Node,
@@ -122,7 +130,9 @@ class Builder:
                 items = value.items
             for index, (element, item) in enumerate(zip(target.items, items, strict=True)):
                 if element is not None:
-                    self._target(element, node, item or value, around, part if item else part or "element", index)
+                    self._target(
+                        element, node, item or value, around, part if item else part or "element", index
+                    )
         elif isinstance(target, n.Operation) and target.op == "star":
             self._target(target.operands[0], node, value, around, "rest")
 
@@ -182,7 +192,9 @@ class Builder:
         for value in node.values:
             self._expression(value, leaving if node.how in ("return", "raise") else around)
         if node.how == "return":
-            around.frame.returns.append(self._event(leaving, "return", node, value=next(iter(node.values), None)))
+            around.frame.returns.append(
+                self._event(leaving, "return", node, value=next(iter(node.values), None))
+            )
 
     def _declaration(self, node: n.Declare, around: _Around) -> None:
         for name in node.names:
@@ -239,43 +251,47 @@ class Builder:
     # Expressions
 
     def _expression(self, node: n.Expression, around: _Around) -> None:
-        if isinstance(node, n.Name | n.Constant):
+        handler = _EXPRESSIONS.get(type(node))
+        if handler is not None:
+            handler(self, node, around)
             return
-        if isinstance(node, n.Call):
-            self._expression(node.func, around)
-            for argument in node.args:
-                self._expression(argument.value, around)
-            self._event(around, "call", node)
-        elif isinstance(node, n.Function):
-            self._defaults(node, around)
-            self._body(node, self._define(node, around))
-        elif isinstance(node, n.Comprehension):
-            self._comprehension(node, around)
-        elif isinstance(node, n.Bind):
-            if node.value is not None:
-                self._expression(node.value, around)
-            holder = around.scope
-            while holder.kind == "comprehension" and holder.parent is not None:
-                holder = holder.parent
-            self._target(
-                node.targets[0], node, node.value, _Around(holder, around.frame, around.loops, around.arms, around.guards)
-            )
-        elif isinstance(node, n.Conditional):
-            self._expression(node.test, around)
-            around.frame.complete[node.at] = 2
-            self.branches[node.at] = node
-            self._expression(node.body, around.inside(arm=(node.at, 0)))
-            self._expression(node.orelse, around.inside(arm=(node.at, 1)))
-        else:
-            for child in inside(node):
-                self._expression(child, around)  # type: ignore[arg-type]  # inside an expression are expressions
+        for child in inside(node):
+            self._expression(child, around)  # type: ignore[arg-type]  # inside an expression are expressions
+
+    def _call(self, node: n.Call, around: _Around) -> None:
+        self._expression(node.func, around)
+        for argument in node.args:
+            self._expression(argument.value, around)
+        self._event(around, "call", node)
+
+    def _lambda(self, node: n.Function, around: _Around) -> None:
+        self._defaults(node, around)
+        self._body(node, self._define(node, around))
+
+    def _walrus(self, node: n.Bind, around: _Around) -> None:
+        if node.value is not None:
+            self._expression(node.value, around)
+        holder = around.scope
+        while holder.kind == "comprehension" and holder.parent is not None:
+            holder = holder.parent
+        place = _Around(holder, around.frame, around.loops, around.arms, around.guards)
+        self._target(node.targets[0], node, node.value, place)
+
+    def _conditional(self, node: n.Conditional, around: _Around) -> None:
+        self._expression(node.test, around)
+        around.frame.complete[node.at] = 2
+        self.branches[node.at] = node
+        self._expression(node.body, around.inside(arm=(node.at, 0)))
+        self._expression(node.orelse, around.inside(arm=(node.at, 1)))
 
     def _comprehension(self, node: n.Comprehension, around: _Around) -> None:
         inner = Scope("comprehension", node, around.scope, self.root.module)
         around.scope.children.append(inner)
         inner.definition = self._event(around, "define", node, inner=inner)
         self.scopes[node.at] = inner
-        below = _Around(inner, around.frame, (*around.loops, node), (*around.arms, (node.at, 0)), around.guards)
+        below = _Around(
+            inner, around.frame, (*around.loops, node), (*around.arms, (node.at, 0)), around.guards
+        )
         for number, clause in enumerate(node.clauses):
             outside = around if number == 0 else below
             self._expression(clause.iter, outside)
@@ -317,4 +333,12 @@ _STATEMENTS: dict[type, Callable[[Builder, Any, _Around], None]] = {
     n.Loop: Builder._loop,
     n.Try: Builder._try,
     n.With: Builder._with,
+}
+
+_EXPRESSIONS: dict[type, Callable[[Builder, Any, _Around], None]] = {
+    n.Call: Builder._call,
+    n.Function: Builder._lambda,
+    n.Comprehension: Builder._comprehension,
+    n.Bind: Builder._walrus,
+    n.Conditional: Builder._conditional,
 }

@@ -43,7 +43,11 @@ class Captures:
         for read in self._reach(function.scope, 0, ()):
             access = read.access
             receiver = function.receiver
-            if receiver is not None and receiver.access is not None and function.scope.owner_class is not None:
+            if (
+                receiver is not None
+                and receiver.access is not None
+                and function.scope.owner_class is not None
+            ):
                 access = access.rebase(Access(function.scope.owner_class, ""), receiver.access)
             found.setdefault(access, Read(access, read.module, read.at))
         return tuple(found.values())
@@ -56,7 +60,11 @@ class Captures:
                 if isinstance(event.node, n.Call):
                     for callee in self.project.evaluate(event.node.func, Moment(event.scope, event)):
                         helper = self._helper(callee)
-                        if helper is not None and helper.scope not in (scope, *above) and not scope.encloses(helper.scope):
+                        if (
+                            helper is not None
+                            and helper.scope not in (scope, *above)
+                            and not scope.encloses(helper.scope)
+                        ):
                             own += self._from_helper(helper, scope, depth, above)
         return tuple(read for read in own if not scope.encloses(read.access.scope))
 
@@ -67,7 +75,9 @@ class Captures:
             return self.project.method(callee.cls.scope, "__call__")
         return callee if isinstance(callee, FunctionRef) else None
 
-    def _from_helper(self, helper: FunctionRef, scope: Scope, depth: int, above: tuple[Scope, ...]) -> list[Read]:
+    def _from_helper(
+        self, helper: FunctionRef, scope: Scope, depth: int, above: tuple[Scope, ...]
+    ) -> list[Read]:
         reads = []
         for read in self._reach(helper.scope, depth + 1, (*above, scope)):
             access, cls = read.access, helper.scope.owner_class
@@ -132,8 +142,8 @@ class Captures:
         if inner is None:
             return
         if isinstance(node, n.Comprehension):
-            for part in inside(node):
-                yield from self._walk(part, inner)
+            for element in inside(node):
+                yield from self._walk(element, inner)
             return
         outside: list[n.Node] = list(node.decorators)
         if isinstance(node, n.Function):

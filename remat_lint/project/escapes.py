@@ -15,7 +15,9 @@ from remat_lint.project.values import External, Moment, Partial, Value
 from remat_lint.project.writes import changes_in
 
 _COLLECTORS = frozenset({"append", "add", "insert", "extend", "appendleft", "setdefault", "put", "push"})
-_MAKERS = frozenset(f"builtins.{name}" for name in ("list", "tuple", "dict", "set", "sorted", "enumerate", "zip"))
+_MAKERS = frozenset(
+    f"builtins.{name}" for name in ("list", "tuple", "dict", "set", "sorted", "enumerate", "zip")
+)
 
 
 class Escape:
@@ -64,11 +66,9 @@ class Escape:
         """Yield the node to which the value goes, through displays, conditionals and function transformations."""
         step: n.Node = node
         for above in self.parents.chain(node.at):
-            if isinstance(above, n.Collection | n.Conditional):
-                step = above
-            elif isinstance(above, n.Call) and above.func is not step and self._passes_on(above):
-                step = above
-            elif isinstance(above, n.Operation) and above.op in ("or", "and"):
+            passed = isinstance(above, n.Call) and above.func is not step and self._passes_on(above)
+            chosen = isinstance(above, n.Operation) and above.op in ("or", "and")
+            if passed or chosen or isinstance(above, n.Collection | n.Conditional):
                 step = above
             else:
                 if isinstance(above, n.Comprehension) and step not in above.elements:
@@ -139,4 +139,3 @@ def _reads_inside(node: n.Node) -> Iterator[n.Node]:
     for part in inside(node):
         if not (isinstance(part, n.Name) and part in targets):
             yield part
-

@@ -25,10 +25,14 @@ def static_positions(site: WrapSite) -> frozenset[int]:
     items: tuple[n.Expression | None, ...] = ()
     if option is not None:
         items = option.value.items if isinstance(option.value, n.Collection) else (option.value,)
-    return frozenset(item.value for item in items if isinstance(item, n.Constant) and isinstance(item.value, int))
+    return frozenset(
+        item.value for item in items if isinstance(item, n.Constant) and isinstance(item.value, int)
+    )
 
 
-def differ(one: tuple[WrapSite, n.Call], other: tuple[WrapSite, n.Call], project: Analysis, frame: Scope) -> bool:
+def differ(
+    one: tuple[WrapSite, n.Call], other: tuple[WrapSite, n.Call], project: Analysis, frame: Scope
+) -> bool:
     """Whether two calls visibly have different keys."""
     (_, first), (_, second) = one, other
     if any(argument.star for argument in (*first.args, *second.args)):
@@ -63,9 +67,10 @@ def _form(node: n.Expression) -> tuple[str, object]:
             return ("", None) if "?" in bounds else (node.value.id, tuple(bounds))
         if isinstance(node.index, n.Constant) and node.index.value is None:
             return node.value.id, "one axis more"
-    if isinstance(node, n.Call) and isinstance(node.func, n.Attribute) and isinstance(node.func.value, n.Name):
-        if node.func.attr in ("astype", "reshape"):
-            return node.func.value.id, (node.func.attr, *(render(argument.value) for argument in node.args))
+    method = node.func if isinstance(node, n.Call) and isinstance(node.func, n.Attribute) else None
+    if method is not None and isinstance(method.value, n.Name) and method.attr in ("astype", "reshape"):
+        assert isinstance(node, n.Call)
+        return method.value.id, (method.attr, *(render(argument.value) for argument in node.args))
     return "", None
 
 
@@ -87,7 +92,9 @@ def _kind(node: n.Expression, frame: Scope, project: Analysis) -> str:
         if dotted in _SHAPED:
             shape = node.args[0].value if node.args else None
             return f"array {_spell(shape)} {_dtype(node)}" if _spell(shape) else ""
-        if dotted.startswith(("jax.numpy.float", "jax.numpy.int", "jax.numpy.bfloat", "numpy.float", "numpy.int")):
+        if dotted.startswith(
+            ("jax.numpy.float", "jax.numpy.int", "jax.numpy.bfloat", "numpy.float", "numpy.int")
+        ):
             return f"array () {dotted.rpartition('.')[2]}"
     return ""
 
@@ -143,7 +150,9 @@ def _shape_varies(node: n.Expression, loop: LoopNode, event: Event, project: Ana
         if any(_grows(node.id, loop, frame) for _ in live[:1]):
             return True
         return any(
-            loop in bound.loops and isinstance(bound.value, n.Expression) and not bound.part
+            loop in bound.loops
+            and isinstance(bound.value, n.Expression)
+            and not bound.part
             and _shape_varies(bound.value, loop, bound, project, depth + 1)
             for bound in live
         )

@@ -93,7 +93,10 @@ class Members(ABC):
     def external_bases(self, cls: Scope) -> frozenset[str]:
         """Return the dotted names of the bases that the project does not define, over the whole lineage."""
         return frozenset(
-            base.dotted for step in self.lineage(cls) for base in self.bases(step) if isinstance(base, External)
+            base.dotted
+            for step in self.lineage(cls)
+            for base in self.bases(step)
+            if isinstance(base, External)
         )
 
     def attribute_stores(self, cls: Scope) -> dict[str, list[Event]]:
@@ -121,10 +124,17 @@ class Members(ABC):
         values: list[Value] = []
         for cls in self.lineage(base.cls.scope):
             for event in self.attribute_stores(cls).get(attr, ()):
-                if event.value is None or isinstance(event.value, n.Parameter | n.Import | n.Class) or event.part:
+                if (
+                    event.value is None
+                    or isinstance(event.value, n.Parameter | n.Import | n.Class)
+                    or event.part
+                ):
                     values.append(UNKNOWN)
                 else:
-                    values += (self._seen_from(v, base, cls) for v in self.evaluate(event.value, Moment(event.scope, event)))
+                    values += (
+                        self._seen_from(v, base, cls)
+                        for v in self.evaluate(event.value, Moment(event.scope, event))
+                    )
             if values:
                 return tuple(values)
             events = cls.bindings.get(attr)
@@ -154,7 +164,11 @@ class Members(ABC):
         own = Access(cls, "")
         if base.access is None or base.access == own:
             return value
-        if isinstance(value, FunctionRef) and value.receiver is not None and value.receiver.access is not None:
+        if (
+            isinstance(value, FunctionRef)
+            and value.receiver is not None
+            and value.receiver.access is not None
+        ):
             receiver = Instance(value.receiver.cls, value.receiver.access.rebase(own, base.access))
             return FunctionRef(value.scope, value.made, receiver, value.env)
         return value

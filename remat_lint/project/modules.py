@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 CHUNK_BITS = 20
 _WORD = re.compile(r"\w+")
+_ERROR_AT = re.compile(r"error at (\d+):(\d+)")
 _ONLY_SYNTAX = ast.PyCF_ONLY_AST
 LARGE_CHUNK, HUGE_CHUNK = 256 * 1024, 1024 * 1024
 NO_SPAN = Span(Position(1, 1), Position(1, 1))
@@ -41,7 +42,7 @@ class Fault:
     syntax: bool
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Module:
     """One file of the project.
 
@@ -82,19 +83,37 @@ class Module:
         """
         for index in self.pending.pop("", ()):
             self._load_chunk(index)
-        todo = {index: set(_WORD.findall(self.chunks[index].text)) for indices in self.pending.values() for index in indices}
+        todo = {index: self._words(index) for indices in self.pending.values() for index in indices}
         names = self._spelled()
         while todo:
-            near = [i for i, words in todo.items() if self.project.whole or not words.isdisjoint(names) or self._spells(i)]
+            near = [
+                i
+                for i, words in todo.items()
+                if self.project.whole or not words.isdisjoint(names) or self._spells(i)
+            ]
             if not near:
                 break
             for index in near:
                 words = todo.pop(index)
                 self._load_chunk(index)
                 names |= {self.chunks[index].name} | (words & self._variables())
+            names |= self._bound_from(names)
         for index in todo:
             if not _compiles(self.chunks[index].text):
                 self._load_chunk(index)
+
+    def _bound_from(self, names: set[str]) -> set[str]:
+        """Return the variables of the module that a statement binds in which one of `names` occurs."""
+        return {
+            name
+            for name, events in self.scope.bindings.items()
+            for event in events
+            if isinstance(event.node, n.Bind | n.Loop)
+            and not names.isdisjoint(self._words(event.at >> CHUNK_BITS))
+        }
+
+    def _words(self, index: int) -> set[str]:
+        return set(_WORD.findall(self.chunks[index].text))
 
     def _spells(self, index: int) -> bool:
         return any(word in self.chunks[index].text for word in self.wanted)
@@ -106,9 +125,9 @@ class Module:
             for event in events:
                 if isinstance(event.node, n.Bind) and self._spells(event.at >> CHUNK_BITS):
                     names.add(name)
-                elif isinstance(event.value, n.Import) and isinstance(event.node, n.Alias):
-                    if self._imports_wrapper(event.value, event.node):
-                        names.add(name)
+                imports = isinstance(event.value, n.Import) and isinstance(event.node, n.Alias)
+                if imports and self._imports_wrapper(event.value, event.node):  # type: ignore[arg-type]  # just checked
+                    names.add(name)
         return names
 
     def _imports_wrapper(self, node: n.Import, alias: n.Alias) -> bool:
@@ -127,7 +146,11 @@ class Module:
 
     def _variables(self) -> set[str]:
         """Return the names that statements of the module bind, other than definitions and imports."""
-        return {name for name, events in self.scope.bindings.items() if any(isinstance(e.node, n.Bind | n.Loop) for e in events)}
+        return {
+            name
+            for name, events in self.scope.bindings.items()
+            if any(isinstance(e.node, n.Bind | n.Loop) for e in events)
+        }
 
     def lookup(self, name: str) -> list[Event]:
         """Return the module-level bindings of `name`, parsing what may bind it."""
@@ -179,10 +202,13 @@ class Module:
             tree = self.project.parse(self, chunk)
             body = Walker(index << CHUNK_BITS).module(tree)
         except cst.ParserSyntaxError as error:
-            self._fall_back(index, error.raw_line + chunk.row - 1, error.raw_column + 1)
+            row, column = _place_of(error)
+            self._fall_back(row + chunk.row - 1, column)
             return
         except RecursionError:
-            self.faults.append(Fault(Span(Position(chunk.row, 1), Position(chunk.row, 1)), "nested too deeply", syntax=False))
+            self.faults.append(
+                Fault(Span(Position(chunk.row, 1), Position(chunk.row, 1)), "nested too deeply", syntax=False)
+            )
             return
         self.builder.order = index << CHUNK_BITS
         self.builder.build(body)
@@ -198,7 +224,7 @@ class Module:
             return f"a statement of {size} characters without a checkpoint in it was not analysed"
         return ""
 
-    def _fall_back(self, index: int, row: int, column: int) -> None:
+    def _fall_back(self, row: int, column: int) -> None:
         """Parse the file as one chunk: a cut inside a bracket is the splitter's fault, not the author's."""
         import libcst as cst  # noqa: PLC0415 - loaded already
 
@@ -212,16 +238,27 @@ class Module:
                 self._restart((whole,))
                 return
         row = min(row, len(self.source.line_starts))
+        if column == 0 and row > 1:
+            row, column = row - 1, HUGE_CHUNK
         length = len(self.source.line(row).rstrip("\r\n"))
-        start = Position(row, min(column, length + 1))
+        start = Position(row, max(1, min(column, length + 1)))
         message = "this statement cannot be parsed; the rest of the file was analysed"
-        self.faults.append(Fault(Span(start, Position(row, max(length, start.column) + 1)), message, syntax=True))
+        self.faults.append(Fault(Span(start, Position(row, start.column + 1)), message, syntax=True))
 
     def _restart(self, chunks: tuple[Chunk, ...]) -> None:
         self.chunks, self.loaded, self.spans = chunks, set(), {}
         self.faults.clear()
         self.__post_init__()
         self.load()
+
+
+def _place_of(error: cst.ParserSyntaxError) -> tuple[int, int]:
+    """Return row and column of a syntax error, column 0 for the end of the line before.
+
+    libcst tells the place of a grammar error in its message only.
+    """
+    found = _ERROR_AT.search(error.message)
+    return (int(found[1]), int(found[2])) if found else (error.raw_line, error.raw_column + 1)
 
 
 def _compiles(text: str) -> bool:
@@ -323,7 +360,11 @@ class Project:
 
     def _file(self, base: Path, parts: tuple[str, ...]) -> Path | None:
         folder = base.joinpath(*parts)
-        hits = [path for path in (folder / "__init__.py", folder.with_suffix(".py") if parts else folder) if self._exists(path)]
+        hits = [
+            path
+            for path in (folder / "__init__.py", folder.with_suffix(".py") if parts else folder)
+            if self._exists(path)
+        ]
         return hits[0] if len(hits) == 1 else None
 
     def _exists(self, path: Path) -> bool:

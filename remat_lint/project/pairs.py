@@ -17,7 +17,9 @@ from remat_lint.project.timeline import Occurrence
 from remat_lint.project.values import External, FunctionRef, Moment, WrapSite
 from remat_lint.project.writes import Write, varies
 
-_MAKERS = frozenset({"__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__", "setup", "build"})
+_MAKERS = frozenset(
+    {"__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__", "setup", "build"}
+)
 _FROZEN = frozenset({"flax.linen.Module", "equinox.Module", "haiku.Module", "typing.NamedTuple"})
 
 
@@ -123,7 +125,11 @@ def _in_loop(story: Story, use: Use, project: Analysis) -> Stale | None:
 def _can_share(story: Story, first: Use, second: Use, cleared: list[int], project: Analysis) -> bool:
     """Whether a second call can find the trace of a first one in the same frame."""
     low, high = first.at.order, second.at.order
-    if low >= high or exclusive(first.at.arms, second.at.arms) or any(low < order < high for order in cleared):
+    if (
+        low >= high
+        or exclusive(first.at.arms, second.at.arms)
+        or any(low < order < high for order in cleared)
+    ):
         return False
     if first.at.event.leaves and not set(first.at.arms) <= set(second.at.arms):
         return False
@@ -191,7 +197,9 @@ def _changes(write: Write, loop: LoopNode, at: Occurrence, project: Analysis) ->
 def _between(first: Occurrence, write: Occurrence, second: Occurrence) -> bool:
     """Whether a write happens after one call and before another; those in one helper are compared there."""
     after = first.order < write.order or (first.order == write.order and _precedes(first, write))
-    return after and (write.order < second.order or (write.order == second.order and _precedes(write, second)))
+    return after and (
+        write.order < second.order or (write.order == second.order and _precedes(write, second))
+    )
 
 
 def _precedes(one: Occurrence, other: Occurrence) -> bool:
@@ -209,7 +217,11 @@ def _rebound(first: Occurrence, second: Occurrence) -> bool:
 
 def _made_in(loop: LoopNode, born: Event | None, at: Occurrence) -> bool:
     """Whether each round of `loop` has a function object of its own: made in it, or one of many made elsewhere."""
-    if born is not None and born.frame is at.frame and (loop in born.loops or not set(born.loops) <= set(at.loops)):
+    if (
+        born is not None
+        and born.frame is at.frame
+        and (loop in born.loops or not set(born.loops) <= set(at.loops))
+    ):
         return True
     return any(
         event.kind == "bind" and loop in event.loops and event.name == target.name and event.order < at.order

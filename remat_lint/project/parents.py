@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from remat_lint.facts import nodes as n
 
@@ -31,66 +32,44 @@ class Parents:
             step = self._above.get(step.at)
 
 
-def inside(node: n.Node) -> Iterator[n.Node]:
-    """Yield the expressions and statements directly inside a node, whatever its kind."""
-    match node:
-        case n.Function():
-            yield from node.decorators
-            yield from (p.default for p in node.parameters if p.default is not None)
-            yield from node.body
-        case n.Class():
-            yield from node.decorators
-            yield from (argument.value for argument in node.bases)
-            yield from node.body
-        case n.Branch():
-            yield from () if node.subject is None else (node.subject,)
-            for arm in node.arms:
-                yield from arm.pattern
-                yield from () if arm.test is None else (arm.test,)
-                yield from arm.body
-        case n.Loop():
-            yield from (part for part in (node.iter, node.target, node.test) if part is not None)
-            yield from node.body + node.orelse
-        case n.Try():
-            yield from node.body
-            for handler in node.handlers:
-                yield from () if handler.type is None else (handler.type,)
-                yield from handler.body
-            yield from node.orelse + node.final
-        case n.With():
-            for context, target in node.items:
-                yield context
-                yield from () if target is None else (target,)
-            yield from node.body
-        case n.Evaluate():
-            yield node.value
-        case n.Return():
-            yield from node.values
-        case n.Bind():
-            yield from () if node.value is None else (node.value,)
-            yield from node.targets
-        case n.Call():
-            yield node.func
-            yield from (argument.value for argument in node.args)
-        case _:
-            yield from _operands(node)
+_PARTS: dict[type, tuple[str, ...]] = {
+    n.Attribute: ("value",),
+    n.Subscript: ("value", "index"),
+    n.Call: ("func", "args"),
+    n.Argument: ("value",),
+    n.Collection: ("items",),
+    n.Operation: ("operands",),
+    n.Format: ("value", "spec"),
+    n.Conditional: ("test", "body", "orelse"),
+    n.Comprehension: ("clauses", "elements"),
+    n.Clause: ("iter", "target", "conditions"),
+    n.Function: ("decorators", "parameters", "body"),
+    n.Parameter: ("default",),
+    n.Class: ("decorators", "bases", "body"),
+    n.Bind: ("value", "targets"),
+    n.Evaluate: ("value",),
+    n.Return: ("values",),
+    n.Branch: ("subject", "arms"),
+    n.Arm: ("pattern", "test", "body"),
+    n.Loop: ("iter", "target", "test", "body", "orelse"),
+    n.Try: ("body", "handlers", "orelse", "final"),
+    n.Handler: ("type", "body"),
+    n.With: ("items", "body"),
+}
+_SKIPPED = (n.Argument, n.Clause, n.Parameter, n.Arm, n.Handler)
 
 
-def _operands(node: n.Node) -> Iterator[n.Expression]:
-    match node:
-        case n.Attribute():
-            yield node.value
-        case n.Subscript():
-            yield from (node.value, node.index)
-        case n.Collection():
-            yield from (item for item in node.items if item is not None)
-        case n.Operation():
-            yield from node.operands
-        case n.Format():
-            yield from (node.value, *node.spec)
-        case n.Conditional():
-            yield from (node.test, node.body, node.orelse)
-        case n.Comprehension():
-            for clause in node.clauses:
-                yield from (clause.iter, clause.target, *clause.conditions)
-            yield from node.elements
+def inside(node: n.Node) -> Iterator[n.Expression | n.Statement]:
+    """Yield the expressions and statements directly inside a node, in the order of evaluation; no annotations."""
+    for name in _PARTS.get(type(node), ()):
+        yield from _flat(getattr(node, name))
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _flat(item)
+    elif isinstance(value, _SKIPPED):
+        yield from inside(value)
+    elif value is not None:
+        yield value

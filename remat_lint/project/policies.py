@@ -63,13 +63,19 @@ def _given(site: WrapSite, project: Analysis) -> Iterator[PolicyUse]:
     values = project.evaluate(option.value, moment)
     for policy in _policies(values):
         module = moment.scope.module
-        yield PolicyUse(module, policy, option.value.at, "option", moment.event, site=site, alternatives=len(values))
+        yield PolicyUse(
+            module, policy, option.value.at, "option", moment.event, site=site, alternatives=len(values)
+        )
 
 
 def _tabled(module: Module, project: Analysis) -> Iterator[PolicyUse]:
     for event in _events(module):
         value = event.value
-        if event.kind in ("bind", "store", "return") and isinstance(value, n.Collection) and value.kind == "dict":
+        if (
+            event.kind in ("bind", "store", "return")
+            and isinstance(value, n.Collection)
+            and value.kind == "dict"
+        ):
             for item in value.items[1::2]:
                 if isinstance(item, n.Name | n.Attribute):
                     values = project.evaluate(item, Moment(event.scope, event))

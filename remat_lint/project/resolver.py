@@ -54,7 +54,9 @@ class Resolver(Application):
                 return self.name(node.id, moment)
             case n.Attribute():
                 bases = self.evaluate(node.value, moment)
-                return tuple(value for base in bases for value in self.attribute(base, node.attr, node, moment))
+                return tuple(
+                    value for base in bases for value in self.attribute(base, node.attr, node, moment)
+                )
             case n.Call():
                 return self._call(node, moment)
             case n.Function():
@@ -74,7 +76,11 @@ class Resolver(Application):
 
     def _subscript(self, node: n.Subscript, moment: Moment) -> tuple[Value, ...]:
         for base in self.evaluate(node.value, moment):
-            if isinstance(base, Data) and isinstance(base.node, n.Collection) and isinstance(node.index, n.Constant):
+            if (
+                isinstance(base, Data)
+                and isinstance(base.node, n.Collection)
+                and isinstance(node.index, n.Constant)
+            ):
                 items = base.node.items
                 if base.node.kind == "dict":
                     pairs = zip(items[::2], items[1::2], strict=True)
@@ -164,7 +170,7 @@ class Resolver(Application):
                 return self.decorated(event, event.inner, env)
             case n.Class() if event.inner is not None:
                 return self.decorated_class(event, event.inner, env)
-            case None | n.Import() | n.Function() | n.Class():
+            case None | n.Import() | n.Class():
                 return NOTHING
         if event.part == "":
             return self.evaluate(event.value, moment)
@@ -176,22 +182,34 @@ class Resolver(Application):
         """Return what a round of a loop over `node` binds: an item, or its part at `position`."""
         values: list[Value] = []
         for whole in self.evaluate(node, moment):
-            if isinstance(whole, Result) and whole.dotted in ("builtins.zip", "builtins.enumerate") and position is not None:
+            if (
+                isinstance(whole, Result)
+                and whole.dotted in ("builtins.zip", "builtins.enumerate")
+                and position is not None
+            ):
                 index = position if whole.dotted == "builtins.zip" else position - 1
                 args = whole.call.args
                 known = 0 <= index < len(args) and not any(argument.star for argument in args)
                 values += self._items(args[index].value, moment, None) if known else NOTHING
-            elif isinstance(whole, Data) and isinstance(whole.node, n.Collection) and whole.node.kind != "dict":
+            elif (
+                isinstance(whole, Data) and isinstance(whole.node, n.Collection) and whole.node.kind != "dict"
+            ):
                 for item in whole.node.items:
                     part = item
                     if position is not None:
-                        tuples = isinstance(item, n.Collection) and item.kind == "tuple" and position < len(item.items)
+                        tuples = (
+                            isinstance(item, n.Collection)
+                            and item.kind == "tuple"
+                            and position < len(item.items)
+                        )
                         part = item.items[position] if tuples and isinstance(item, n.Collection) else None
                     values += NOTHING if part is None else self.evaluate(part, whole.moment)
             elif isinstance(whole, Data) and isinstance(whole.node, n.Comprehension) and position is None:
                 inner = whole.moment.scope.module.builder.scopes.get(whole.node.at)
                 if inner is not None and whole.node.kind != "dict":
-                    values += self.evaluate(whole.node.elements[0], Moment(inner, whole.moment.event, whole.moment.env))
+                    values += self.evaluate(
+                        whole.node.elements[0], Moment(inner, whole.moment.event, whole.moment.env)
+                    )
             else:
                 values.append(UNKNOWN)
         return tuple(values)
@@ -266,7 +284,9 @@ class Resolver(Application):
 
     def _step(self, value: Value, step: str, moment: Moment) -> tuple[Value, ...]:
         if step != "()":
-            return self.force(self.attribute(value, step, n.Attribute(-1, n.Name(-1, ""), step), moment), moment)
+            return self.force(
+                self.attribute(value, step, n.Attribute(-1, n.Name(-1, ""), step), moment), moment
+            )
         return (Instance(value, None, moment.event),) if isinstance(value, ClassRef) else NOTHING
 
     # Attributes
@@ -279,7 +299,11 @@ class Resolver(Application):
             case ModuleRef():
                 return self._module_attribute(base, attr)
             case Instance():
-                known = base if base.access is not None else Instance(base.cls, self.access(node.value, moment.scope), base.made)
+                known = (
+                    base
+                    if base.access is not None
+                    else Instance(base.cls, self.access(node.value, moment.scope), base.made)
+                )
                 return self._stored(known, attr) or self.member(known, attr, moment)
             case ClassRef():
                 return self.class_member(base, attr, moment)

@@ -20,7 +20,7 @@ LoopNode = n.Loop | n.Comprehension
 ArmKey = tuple[int, int]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Scope:
     """A region in which names are looked up; `kind` is module, function, class or comprehension."""
 
@@ -106,7 +106,7 @@ class Scope:
         return scope
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class Event:
     """Something that happens in a frame.
 

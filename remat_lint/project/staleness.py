@@ -18,7 +18,9 @@ from remat_lint.project.timeline import occurrences
 from remat_lint.project.values import Access, Data, External, FunctionRef, Moment, Result, WrapSite
 from remat_lint.project.writes import Write, Writes
 
-_OF_CONTAINERS = frozenset({"append", "extend", "insert", "update", "pop", "popitem", "clear", "add", "setdefault", "remove"})
+_OF_CONTAINERS = frozenset(
+    {"append", "extend", "insert", "update", "pop", "popitem", "clear", "add", "setdefault", "remove"}
+)
 
 
 class Staleness:
@@ -105,7 +107,9 @@ class Staleness:
             for way in ways
             for write in self.writes.to(way)
             if not function.scope.encloses(write.event.frame) and self._shows(read, write, function)
-            for seen in occurrences(write.event, write.access.scope.frame if write.access.name else None, self.project)
+            for seen in occurrences(
+                write.event, write.access.scope.frame if write.access.name else None, self.project
+            )
         ]
         return find_pair(Story(site, function, read, born, uses, writes), self.project)
 
@@ -116,9 +120,16 @@ class Staleness:
         is seen. A container is seen whole only if it is known to be a list, dict or set of Python.
         """
         receiver = function.receiver
-        if receiver is not None and receiver.access is not None and len(write.access.steps) < len(receiver.access.steps) + 1:
+        if (
+            receiver is not None
+            and receiver.access is not None
+            and len(write.access.steps) < len(receiver.access.steps) + 1
+        ):
             return write.access.scope.kind == "class"
-        if len(write.access.steps) <= len(read.access.steps) or write.access.steps[len(read.access.steps)][0] == ".":
+        if (
+            len(write.access.steps) <= len(read.access.steps)
+            or write.access.steps[len(read.access.steps)][0] == "."
+        ):
             return True
         if write.event.kind == "call" and isinstance(write.event.node, n.Call):
             func = write.event.node.func
@@ -131,7 +142,11 @@ class Staleness:
             for value in self.project.bound(event, None):
                 if isinstance(value, Data) and isinstance(value.node, n.Collection | n.Comprehension):
                     return True
-                if isinstance(value, Result) and value.dotted in ("builtins.list", "builtins.dict", "builtins.set"):
+                if isinstance(value, Result) and value.dotted in (
+                    "builtins.list",
+                    "builtins.dict",
+                    "builtins.set",
+                ):
                     return True
         return False
 

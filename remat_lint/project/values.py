@@ -78,7 +78,10 @@ class Environment:
     __slots__ = ("outer", "values", "via")
 
     def __init__(
-        self, values: Mapping[tuple[Scope, str], tuple[Value, ...]], via: tuple[Event, ...], outer: Environment | None
+        self,
+        values: Mapping[tuple[Scope, str], tuple[Value, ...]],
+        via: tuple[Event, ...],
+        outer: Environment | None,
     ) -> None:
         self.values, self.via, self.outer = values, via, outer
 
@@ -256,7 +259,7 @@ Value = (
 UNKNOWN = Unknown()
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, repr=False, slots=True)
 class WrapSite:
     """One place that applies a checkpoint wrapper.
 

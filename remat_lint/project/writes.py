@@ -64,14 +64,20 @@ class Writes:
                 access = self.project.access(target.value, event.scope)
                 if access is not None and isinstance(name.value, n.Constant):
                     yield Write(access.then((".", str(name.value.value))), event)
-            if isinstance(func, n.Attribute) and func.attr in MUTATING_METHODS and (event.bare or func.attr in _GIVING):
+            if (
+                isinstance(func, n.Attribute)
+                and func.attr in MUTATING_METHODS
+                and (event.bare or func.attr in _GIVING)
+            ):
                 access = self.project.access(func.value, event.scope)
                 # `x.at[i].add(v)` of JAX returns a new array.
                 if access is not None and (".", "at") not in access.steps:
                     yield Write(access.then(_INSIDE), event)
 
 
-def varies(node: n.Node | None, loop: LoopNode, frame: Scope, project: Analysis, above: frozenset[str] = frozenset()) -> bool:
+def varies(
+    node: n.Node | None, loop: LoopNode, frame: Scope, project: Analysis, above: frozenset[str] = frozenset()
+) -> bool:
     """Whether an expression may have another value in another round of `loop`, as far as can be seen.
 
     A name that each round binds to the same thing does not vary; one that is bound from itself does.
@@ -87,7 +93,9 @@ def varies(node: n.Node | None, loop: LoopNode, frame: Scope, project: Analysis,
 
 
 def _name_varies(name: str, loop: LoopNode, frame: Scope, project: Analysis, above: frozenset[str]) -> bool:
-    bound = [event for event in frame.events if event.kind == "bind" and event.name == name and loop in event.loops]
+    bound = [
+        event for event in frame.events if event.kind == "bind" and event.name == name and loop in event.loops
+    ]
     if bound and name in above:
         return True
     for event in bound:
@@ -109,8 +117,11 @@ def _is_pure(call: n.Call, frame: Scope, project: Analysis) -> bool:
     if event is None:
         return False
     values = project.evaluate(call.func, Moment(event.scope, event))
-    return all(isinstance(v, External) and v.dotted.startswith(("jax.", "numpy.", "builtins.")) for v in values) and not any(
-        isinstance(v, External) and v.dotted.startswith(("numpy.random.", "builtins.next", "builtins.input")) for v in values
+    return all(
+        isinstance(v, External) and v.dotted.startswith(("jax.", "numpy.", "builtins.")) for v in values
+    ) and not any(
+        isinstance(v, External) and v.dotted.startswith(("numpy.random.", "builtins.next", "builtins.input"))
+        for v in values
     )
 
 

@@ -20,7 +20,9 @@ def registry() -> Mapping[str, Rule]:
         found += [
             member()
             for member in members
-            if isinstance(member, type) and issubclass(member, Rule) and member.__module__.endswith(f".{module.name}")
+            if isinstance(member, type)
+            and issubclass(member, Rule)
+            and member.__module__.endswith(f".{module.name}")
             and not member.__abstractmethods__
         ]
     return MappingProxyType({rule.code: rule for rule in sorted(found, key=lambda rule: rule.code)})

@@ -36,7 +36,9 @@ class Passing:
 class ArgumentEdit:
     """Builds the edits for one function object and one way that it reads."""
 
-    def __init__(self, function: FunctionRef, sites: tuple[WrapSite, ...], access: Access, project: Analysis) -> None:
+    def __init__(
+        self, function: FunctionRef, sites: tuple[WrapSite, ...], access: Access, project: Analysis
+    ) -> None:
         self.scope, self.sites, self.access, self.project = function.scope, sites, access, project
         self.module: Module = function.scope.module
 
@@ -74,7 +76,9 @@ class ArgumentEdit:
         if item is not None:
             return self._named(item, static=False)
         parents = self.module.builder.parents
-        called = any(isinstance(above := parents.of(read.at), n.Call) and above.func is read for read in reads)
+        called = any(
+            isinstance(above := parents.of(read.at), n.Call) and above.func is read for read in reads
+        )
         static = called or self._is_python_scalar()
         if not self.access.steps:
             return Passing(self.access.name, self.access.name, (), static)
@@ -82,7 +86,9 @@ class ArgumentEdit:
 
     def _named(self, reads: list[n.Expression], *, static: bool) -> Passing | None:
         """Return a passing under a new name, for reads that are all spelled alike and mean the same at each call."""
-        if not all(self._means_the_same(part.id) for read in reads for part in walk(read) if isinstance(part, n.Name)):
+        if not all(
+            self._means_the_same(part.id) for read in reads for part in walk(read) if isinstance(part, n.Name)
+        ):
             return None
         texts = {Place(self.module, read.at).text for read in reads}
         if len(texts) != 1:
@@ -91,7 +97,11 @@ class ArgumentEdit:
         wanted = "value"
         if isinstance(first, n.Attribute):
             wanted = first.attr
-        elif isinstance(first, n.Subscript) and isinstance(first.index, n.Constant) and isinstance(first.index.value, str):
+        elif (
+            isinstance(first, n.Subscript)
+            and isinstance(first.index, n.Constant)
+            and isinstance(first.index.value, str)
+        ):
             wanted = first.index.value
         elif isinstance(first, n.Subscript) and isinstance(first.value, n.Name):
             wanted = first.value.id.removesuffix("s") or "value"
@@ -117,7 +127,11 @@ class ArgumentEdit:
         items: list[n.Expression] = []
         for read in reads:
             above = parents.of(read.at)
-            if not isinstance(above, n.Subscript) or above.index is not read or not isinstance(above.value, n.Name):
+            if (
+                not isinstance(above, n.Subscript)
+                or above.index is not read
+                or not isinstance(above.value, n.Name)
+            ):
                 return None
             holder = self.scope.find(above.value.id)
             if holder is None or self.scope.encloses(holder):
@@ -132,10 +146,17 @@ class ArgumentEdit:
         found: list[n.Expression] = []
         while todo:
             node, scope = todo.pop()
-            if isinstance(node, n.Name | n.Attribute | n.Subscript) and self.project.access(node, scope) == access:
+            if (
+                isinstance(node, n.Name | n.Attribute | n.Subscript)
+                and self.project.access(node, scope) == access
+            ):
                 found.append(node)
                 continue
-            inner = self.module.builder.scopes.get(node.at, scope) if isinstance(node, n.Function | n.Comprehension) else scope
+            inner = (
+                self.module.builder.scopes.get(node.at, scope)
+                if isinstance(node, n.Function | n.Comprehension)
+                else scope
+            )
             todo += ((part, inner) for part in inside(node))
         yield from sorted(found, key=lambda read: read.at)
 
@@ -194,7 +215,9 @@ class ArgumentEdit:
             if site.definition is not None or site.at in called:
                 continue
             above = parents.of(site.at)
-            if not isinstance(above, n.Bind) or not all(isinstance(target, n.Name) for target in above.targets):
+            if not isinstance(above, n.Bind) or not all(
+                isinstance(target, n.Name) for target in above.targets
+            ):
                 return False
         return True
 
@@ -234,13 +257,17 @@ class ArgumentEdit:
                 return None
             if option is None:
                 edits += self._add_option(site, f"static_argnums=({position},)")
-            elif isinstance(option.value, n.Collection) and option.value.kind == "tuple" and option.value.items:
+            elif (
+                isinstance(option.value, n.Collection) and option.value.kind == "tuple" and option.value.items
+            ):
                 last = option.value.items[-1]
                 if last is None:
                     return None
                 edits.append(Place(self.module, last.at).insert_after(f", {position}"))
             elif isinstance(option.value, n.Constant) and type(option.value.value) is int:
-                edits.append(Place(self.module, option.value.at).replace(f"({option.value.value}, {position})"))
+                edits.append(
+                    Place(self.module, option.value.at).replace(f"({option.value.value}, {position})")
+                )
             else:
                 return None
         return edits

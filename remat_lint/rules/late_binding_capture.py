@@ -213,13 +213,18 @@ def blocks(ws):
             f"{what} leaves the round of the loop that makes it and reads {listed} when it is called: every collected "
             f"function computes with the last value; bind it now, as a default: `*, {names[0]}={names[0]}`"
         )
-        notes = [Note(Place(module, read.at), f"`{read.access.name}` is looked up here at the call") for read in late[:1]]
+        notes = [
+            Note(Place(module, read.at), f"`{read.access.name}` is looked up here at the call")
+            for read in late[:1]
+        ]
         target = loop.target if isinstance(loop, n.Loop) else loop.clauses[0].target
         if target is not None:
             notes.append(Note(Place(module, target.at), "each round binds it anew"))
         if leaving.at != site.at:
             notes.append(Note(Place(module, site.at), f"where {what} is wrapped"))
-        return Report(Place(module, leaving.at), message, self.severity, tuple(notes), facts=_Late(function, names))
+        return Report(
+            Place(module, leaving.at), message, self.severity, tuple(notes), facts=_Late(function, names)
+        )
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Bind the variables as keyword-only defaults."""
@@ -233,7 +238,10 @@ def blocks(ws):
         defaults = ", ".join(f"{name}={name}" for name in late.names)
         text = defaults if kinds & {"star", "keyword-only"} else f"*, {defaults}"
         listed = " and ".join(f"`{name}`" for name in late.names)
-        return safe(f"Bind {listed} as a keyword-only default", _append_parameter(report.place, scope, scope.node, text))
+        return safe(
+            f"Bind {listed} as a keyword-only default",
+            _append_parameter(report.place, scope, scope.node, text),
+        )
 
 
 def _is_bound_by(read: Read, loop: LoopNode, frame: Scope) -> bool:
@@ -247,7 +255,9 @@ def _is_bound_by(read: Read, loop: LoopNode, frame: Scope) -> bool:
 def _leaving(site: WrapSite, escape: Escape) -> n.Expression | None:
     """Return the expression by which the wrapped function leaves its round."""
     if site.definition is not None:
-        return escape.of_name(site.definition.name, site.definition.node.at if site.definition.node else site.at)
+        return escape.of_name(
+            site.definition.name, site.definition.node.at if site.definition.node else site.at
+        )
     node = site.event.node
     return escape.of(node) if isinstance(node, n.Call) else None
 

@@ -365,9 +365,13 @@ def run(x):
         notes = [Note(Place(stale.write.event.module, written.at), f"this change of {what} is not seen")]
         if stale.first is not stale.second:
             notes.append(Note(Place(frame.module, stale.first.event.at), "the first call is traced"))
-        notes.append(Note(Place(frame.module, stale.second.event.at), f"this call replays the trace of {function}"))
+        notes.append(
+            Note(Place(frame.module, stale.second.event.at), f"this call replays the trace of {function}")
+        )
         if stale.second.lifted:
-            notes.append(Note(Place(stale.call.event.module, stale.call.event.at), f"where {function} is called"))
+            notes.append(
+                Note(Place(stale.call.event.module, stale.call.event.at), f"where {function} is called")
+            )
         severity = Severity.ERROR if stale.certain else Severity.WARNING
         return Report(Place(stale.read.module, stale.read.at), message, severity, tuple(notes), facts=stale)
 

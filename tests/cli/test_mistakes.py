@@ -136,10 +136,11 @@ def test_a_long_line_is_linted_and_shown_in_part(project, lint):
     assert len(done.stdout) < 5_000
 
 
-def test_a_huge_line_is_left_out_with_a_warning(project, lint):
+def test_a_huge_line_is_left_out_and_verbose_says_so(project, lint):
     text = (project / "stale.py").read_text().replace("x * w", f"x * w  # {'x' * 5_000_000}")
     (project / "huge.py").write_text(text)
-    done = lint("huge.py", "stale.py")
+    assert "huge.py" not in lint("huge.py", "stale.py").stderr
+    done = lint("huge.py", "stale.py", "--verbose")
 
     assert done.returncode == 1
     assert "stale.py:4:16" in done.stdout

@@ -13,7 +13,7 @@ def forward(x):
     def layer(h):
         return jnp.tanh(h) * scale
 
-    for scale in scales:
+    for scale in scales:  # noqa: B007 - the mistake that this file shows
         x = layer(x)
     return x
 

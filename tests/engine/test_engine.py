@@ -23,7 +23,10 @@ def test_a_rule_that_crashes_costs_one_finding_and_nothing_else(monkeypatch):
     monkeypatch.setattr(type(rules.registry()["RML201"]), "check", crash)
     result = lint(TEXT)
     assert [finding.code for finding in result.findings] == ["RML900", "RML202"]
-    assert "RML201 (keyword-only-decorator) failed here with ZeroDivisionError: on purpose" in result.findings[0].message
+    assert (
+        "RML201 (keyword-only-decorator) failed with ZeroDivisionError: on purpose"
+        in result.findings[0].message
+    )
     assert result.crashed
 
 
@@ -50,7 +53,14 @@ def test_notes_are_counted_when_they_are_not_shown():
     assert (quiet.findings, quiet.hidden) == ((), 1)
 
 
-@pytest.mark.parametrize("comment", ["# remat-lint: ignore[RML202] -- a test", "# noqa: RML202", "# remat-lint: ignore[arguments-to-wrapper]"])
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "# remat-lint: ignore[RML202] -- a test",
+        "# noqa: RML202",
+        "# remat-lint: ignore[arguments-to-wrapper]",
+    ],
+)
 def test_a_suppression_takes_a_finding_back(comment):
     assert lint(TEXT.replace("f, 1)", f"f, 1)  {comment}")).findings == ()
 
@@ -62,9 +72,13 @@ def test_a_suppression_on_a_def_covers_the_function():
 
 def test_every_rule_answers_for_a_site_with_a_reason():
     engine = Engine(Settings(root=Path("/nowhere"), select=("ALL",)))
-    module, sites = engine.sites_text("import jax\n\n\ndef f(x):\n    return x\n\n\ng = jax.checkpoint(f)\n", Path("/nowhere/x.py"))
-    verdicts = list(engine.verdicts(module, sites[0]))
-    assert {v.rule.code for v in verdicts} == {r.code for r in rules.registry().values() if r.subject is WrapSite}
+    _, sites = engine.sites_text(
+        "import jax\n\n\ndef f(x):\n    return x\n\n\ng = jax.checkpoint(f)\n", Path("/nowhere/x.py")
+    )
+    verdicts = list(engine.verdicts(sites[0]))
+    assert {v.rule.code for v in verdicts} == {
+        r.code for r in rules.registry().values() if r.subject is WrapSite
+    }
     assert all(v.reason and v.report is None for v in verdicts)
 
 
@@ -84,5 +98,7 @@ def test_linting_imports_neither_jax_nor_pygls(tmp_path):
         "assert Engine(Settings(root=Path('.'))).check_paths([Path('.')]).findings;"
         "print(sorted({'jax', 'numpy', 'pygls', 'rich', 'asyncio', 'flax'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"

@@ -77,7 +77,11 @@ def test_every_kind_of_statement_and_expression_has_a_form():
     assert kinds == {
         name for name, kind in vars(n).items() if dataclasses.is_dataclass(kind) and isinstance(kind, type)
     }
-    assert not [node for node in every(walk(EVERYTHING)) if isinstance(node, n.Operation) and node.op in ("unknown", "")]
+    assert not [
+        node
+        for node in every(walk(EVERYTHING))
+        if isinstance(node, n.Operation) and node.op in ("unknown", "")
+    ]
 
 
 def test_the_form_holds_nothing_but_plain_values_so_it_can_be_stored():
@@ -94,7 +98,13 @@ def test_numbers_and_places_agree_for_every_node(row):
         first, last = span.start.row - row, span.end.row - row
         if first == last:
             return lines[first][span.start.column - 1 : span.end.column - 1]
-        return "\n".join([lines[first][span.start.column - 1 :], *lines[first + 1 : last], lines[last][: span.end.column - 1]])
+        return "\n".join(
+            [
+                lines[first][span.start.column - 1 :],
+                *lines[first + 1 : last],
+                lines[last][: span.end.column - 1],
+            ]
+        )
 
     numbers = [node.at for node in every(walk(EVERYTHING))]
     assert max(numbers) < len(spans)
@@ -117,7 +127,16 @@ def test_numbers_start_where_they_are_told_to():
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("-1", -1), ("'a' 'b'", "ab"), ("1_000", 1000), ("0x1f", 31), ("True", True), ("'\\n'", "\n"), ("...", "..."), ("2.5j", 2.5j)],
+    [
+        ("-1", -1),
+        ("'a' 'b'", "ab"),
+        ("1_000", 1000),
+        ("0x1f", 31),
+        ("True", True),
+        ("'\\n'", "\n"),
+        ("...", "..."),
+        ("2.5j", 2.5j),
+    ],
 )
 def test_literals_keep_their_values(text, value):
     (statement,) = walk(f"{text}\n")
@@ -151,6 +170,9 @@ def test_metadata_and_matchers_of_libcst_are_used_in_one_module_only():
     users = {
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
-        if any(word in path.read_text(encoding="utf-8") for word in ("libcst.metadata", "libcst.matchers", ".children()", "MetadataWrapper"))
+        if any(
+            word in path.read_text(encoding="utf-8")
+            for word in ("libcst.metadata", "libcst.matchers", ".children()", "MetadataWrapper")
+        )
     }
     assert users == {"facts/positions.py"}

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 """
 
 STALE = {
-    "loop_name": '''
+    "loop_name": """
 # remat-lint: example(x=f32[4, 3])
 def owner(x):
     gains = [jnp.full(3, 1.0), jnp.full(3, 2.0), jnp.full(3, 3.0)]
@@ -18,8 +18,8 @@ def owner(x):
     for gain in gains:
         x = layer(x)
     return x
-''',
-    "dict_item": '''
+""",
+    "dict_item": """
 settings = {"scale": 1.0}
 
 
@@ -34,8 +34,8 @@ def owner(x):
     first = layer(x)
     settings["scale"] = 3.0
     return first + layer(x)
-''',
-    "global_name": '''
+""",
+    "global_name": """
 GAIN = 1.0
 
 
@@ -50,8 +50,8 @@ def owner(x):
     first = jax.checkpoint(layer)(x)
     GAIN = 3.0
     return first + jax.checkpoint(layer)(x)
-''',
-    "self_attribute": '''
+""",
+    "self_attribute": """
 class Stack:
     def __init__(self):
         self.w = 1.0
@@ -66,8 +66,8 @@ class Stack:
 # remat-lint: example(x=f32[4, 3])
 def owner(x):
     return Stack()(x)
-''',
-    "stored_bound_method": '''
+""",
+    "stored_bound_method": """
 class Stack:
     def __init__(self):
         self.w = 1.0
@@ -85,7 +85,7 @@ class Stack:
 # remat-lint: example(x=f32[4, 3])
 def owner(x):
     return Stack()(x)
-''',
+""",
 }
 
 MENDED_BY_HAND = {

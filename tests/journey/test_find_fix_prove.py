@@ -11,7 +11,14 @@ from programs import HEADER, MENDED_BY_HAND, RIGHT, STALE
 
 def run(*arguments, folder, code=0):
     command = [sys.executable, "-m", "remat_lint", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONSAFEPATH": "1"})
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONSAFEPATH": "1"},
+    )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout
 
@@ -35,7 +42,9 @@ def verdicts(report):
 
 def test_every_stale_program_is_found(project):
     findings = json.loads(run("check", "--output-format", "json", ".", folder=project, code=1))
-    assert {item["filename"] for item in findings if item["code"] == "RML101"} == {f"{name}.py" for name in STALE}
+    assert {item["filename"] for item in findings if item["code"] == "RML101"} == {
+        f"{name}.py" for name in STALE
+    }
     assert {item["code"] for item in findings} == {"RML101"}
 
 
@@ -48,7 +57,9 @@ def test_right_programs_stay_silent(tmp_path):
 def test_the_generated_test_fails_before_and_passes_after_the_fix(project):
     for name in STALE:
         run("generate", f"{name}.py::owner", "-o", "checks", folder=project)
-    before = verdicts(run("run", "checks", "--python", sys.executable, "--output-format", "json", folder=project, code=1))
+    before = verdicts(
+        run("run", "checks", "--python", sys.executable, "--output-format", "json", folder=project, code=1)
+    )
     standard = {key: case for key, case in before.items() if "standard" in key}
     assert len(standard) == len(STALE)
     for case in standard.values():
@@ -59,10 +70,14 @@ def test_the_generated_test_fails_before_and_passes_after_the_fix(project):
     assert any("grad" in case["reason"] for case in zeros if case["status"] == "mismatch"), zeros
 
     run("check", "--fix", "--unsafe-fixes", "--exit-zero", ".", folder=project)
-    mended = {name for name in STALE if (project / f"{name}.py").read_text(encoding="utf-8") != HEADER + STALE[name]}
+    mended = {
+        name for name in STALE if (project / f"{name}.py").read_text(encoding="utf-8") != HEADER + STALE[name]
+    }
     assert mended >= {"loop_name", "dict_item", "global_name"}
     write(project, {name: text for name, text in MENDED_BY_HAND.items() if name not in mended})
     assert json.loads(run("check", "--output-format", "json", ".", folder=project)) == []
-    after = verdicts(run("run", "checks", "--python", sys.executable, "--output-format", "json", folder=project))
+    after = verdicts(
+        run("run", "checks", "--python", sys.executable, "--output-format", "json", folder=project)
+    )
     assert {case["status"] for case in after.values()} == {"verified"}
     assert len(after) == len(before)

@@ -46,7 +46,9 @@ class Sites:
         for module, site in engine.sites([self.folder / f"{name}.py" for name in names] or [self.folder]):
             at = engine.analysis.place(site).at if site.via else site.at
             row = module.span(at).start.row
-            found.append((f"{module.path.stem}:{row}", site.wrapper.qualname, [describe(body) for body in site.bodies]))
+            found.append(
+                (f"{module.path.stem}:{row}", site.wrapper.qualname, [describe(body) for body in site.bodies])
+            )
         return found
 
     def calls(self):

@@ -14,7 +14,11 @@ import pytest
         ("import flax.linen as nn", "nn.remat", "flax.linen.remat"),
         ("from flax import linen", "linen.checkpoint", "flax.linen.remat"),
         ("from flax import nnx as nn", "nn.remat", "flax.nnx.remat"),
-        ("from flax.linen import partitioning as nn_partitioning", "nn_partitioning.remat", "flax.linen.partitioning.remat"),
+        (
+            "from flax.linen import partitioning as nn_partitioning",
+            "nn_partitioning.remat",
+            "flax.linen.partitioning.remat",
+        ),
         ("import haiku as hk", "hk.remat", "haiku.remat"),
         ("import equinox as eqx", "eqx.filter_checkpoint", "equinox.filter_checkpoint"),
         ("import jax\nremat = jax.remat", "remat", "jax.remat"),
