@@ -149,14 +149,13 @@ def load(paths: Sequence[Path], rules: Iterable[RuleInfo], overrides: Overrides 
 
     Args:
         paths: files and folders to lint; the first one decides, none means the current folder.
-        rules: every known rule, to check selectors against.
+        rules: every known rule, to check selectors against; not touched where there are none.
         overrides: what the command line says.
 
     Raises:
         ConfigError: the file cannot be read, or holds something unknown.
         UsageError: a selector of the command line is unknown.
     """
-    rules = tuple(rules)
     places = [_absolute(path) for path in paths] or [Path.cwd()]
     check_selectors(overrides.select, "--select", rules)
     check_selectors(overrides.ignore, "--ignore", rules)
@@ -230,6 +229,9 @@ def read(file: Path, rules: Iterable[RuleInfo] | None = None) -> dict[str, Any]:
 
 def check_selectors(selectors: Iterable[str], origin: str, rules: Iterable[RuleInfo]) -> None:
     """Raise `UsageError` for a selector that names no rule, prefix or category, with the nearest that does."""
+    selectors = tuple(selectors)
+    if not selectors:
+        return
     rules = tuple(rules)
     names = [ALL, *CATEGORIES, *(rule.code for rule in rules), *(rule.name for rule in rules)]
     for selector in selectors:

@@ -17,7 +17,7 @@ from remat_lint.config import Overrides, Settings, load
 from remat_lint.engine import Engine, Result
 from remat_lint.errors import UsageError
 from remat_lint.findings import Finding, Position, Severity, Span
-from remat_lint.rules import registry
+from remat_lint.rules import EveryRule
 from remat_lint.source.patterns import Patterns
 from remat_lint.source.text import SourceError, SourceText, decode
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
         )
     named = [arguments.stdin_filename or STDIN] if piped else arguments.paths
     paths = [Path(name) for name in named]
-    settings = load(paths, registry().values(), overrides(arguments))
+    settings = load(paths, EveryRule(), overrides(arguments))
     if arguments.verbose:
         console.put_aside(
             [f"project: {settings.root}\n", f"configuration: {settings.config_file or 'none'}\n"]

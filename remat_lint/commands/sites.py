@@ -20,7 +20,7 @@ from remat_lint.output.terminal import Style, paint, visible
 from remat_lint.output.view import View
 from remat_lint.project.modules import Module
 from remat_lint.project.values import WrapSite
-from remat_lint.rules import registry
+from remat_lint.rules import EveryRule
 from remat_lint.source.text import SourceError
 
 USAGE = 2
@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.why:
         return _explain(arguments, view, console)
     paths = [Path(path) for path in arguments.paths]
-    engine = Engine(load(paths, registry().values(), overrides(arguments)))
+    engine = Engine(load(paths, EveryRule(), overrides(arguments)))
     discovered = engine.discover(paths)
     problems = [f"{problem.path}: {problem.reason}" for problem in discovered.problems]
     places: list[Place] = []
@@ -72,7 +72,7 @@ def _explain(arguments: argparse.Namespace, view: View, console: Console) -> int
     if not name or not number.isdecimal():
         raise UsageError(f"--why needs PATH:LINE, not {arguments.why!r}")
     path, row = Path(name), int(number)
-    engine = Engine(load([path], registry().values(), overrides(arguments)))
+    engine = Engine(load([path], EveryRule(), overrides(arguments)))
     try:
         places = _places(engine, path)
     except SourceError as error:

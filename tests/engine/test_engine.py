@@ -72,7 +72,7 @@ def test_a_suppression_on_a_def_covers_the_function():
 
 def test_every_rule_answers_for_a_site_with_a_reason():
     engine = Engine(Settings(root=Path("/nowhere"), select=("ALL",)))
-    _, sites = engine.sites_text(
+    sites = engine.sites_text(
         "import jax\n\n\ndef f(x):\n    return x\n\n\ng = jax.checkpoint(f)\n", Path("/nowhere/x.py")
     )
     verdicts = list(engine.verdicts(sites[0]))

@@ -1,0 +1,147 @@
+"""What the engine does with one file that may hold a wrap site: analyse it, ask the rules, take back what is suppressed.
+
+Kept apart from `engine`, because it brings in the rules and the analysis, which most files never need.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from remat_lint import rules
+from remat_lint.config import Settings
+from remat_lint.findings import Finding, Position, Related, Severity, Span
+from remat_lint.jaxapi.wrappers import SPELLING_WORDS
+from remat_lint.project.analysis import Analysis
+from remat_lint.project.modules import Module, Project
+from remat_lint.project.policies import PolicyUse, policy_uses
+from remat_lint.project.values import WrapSite
+from remat_lint.rules.rule import Note, Place, Report, Rule, Silent
+from remat_lint.suppressions import Scope as SuppressionScope
+from remat_lint.suppressions import Suppressions
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What one rule says of one site, for `sites --why`."""
+
+    rule: Rule
+    report: Report | None
+    reason: str
+
+
+class Inspector:
+    """Inspects modules of one project with one set of settings.
+
+    Args:
+        settings: the resolved configuration.
+        overlays: text of unsaved files by absolute path.
+        whole: parse every statement of the files that matter, to compare with.
+    """
+
+    def __init__(self, settings: Settings, overlays: Mapping[Path, str], *, whole: bool) -> None:
+        self.settings = settings
+        self.project = Project(settings.root, SPELLING_WORDS, overlays, whole=whole)
+        self.analysis = Analysis(self.project)
+        self.selected = tuple(
+            rule
+            for rule in rules.registry().values()
+            if settings.is_selected(rule.code, rule.name, rule.category)
+        )
+
+    def inspect(self, module: Module) -> tuple[list[Finding], list[str]]:
+        """Return the findings of a module, and remarks about statements that were left out."""
+        found: list[Finding] = []
+        subjects: Mapping[type, Sequence[Any]] = {Module: (module,), WrapSite: (), PolicyUse: ()}
+        with self._isolated(rules.registry()["RML900"], module, found):
+            subjects = self._subjects(module)
+        for rule in self.selected:
+            for subject in subjects[rule.subject]:
+                with self._isolated(rule, module, found):
+                    answers = rule.check(subject, self.analysis)
+                    found += [
+                        self._finding(rule, a, subject, module) for a in answers if isinstance(a, Report)
+                    ]
+        comments = [comment for chunk in module.chunks for comment in chunk.comments]
+        scopes = suppression_scopes(module, subjects[WrapSite])
+        kept = Suppressions.from_comments(comments, module.source, scopes).split(found).kept
+        remarks = [f"{module.path}: {fault.message}" for fault in module.faults if not fault.syntax]
+        return list(kept), remarks
+
+    def shows(self, finding: Finding) -> bool:
+        """Whether a finding is shown, or only counted."""
+        category = rules.registry()[finding.code].category
+        return self.settings.shows(finding.severity, finding.code, finding.name, category)
+
+    def verdicts(self, site: WrapSite) -> Iterator[Verdict]:
+        """Yield what each rule about wrap sites says of one site, silence with its reason."""
+        for rule in self.selected:
+            if rule.subject is WrapSite:
+                answered = False
+                for answer in rule.check(site, self.analysis):
+                    answered = True
+                    reason = answer.reason if isinstance(answer, Silent) else answer.message
+                    yield Verdict(rule, None if isinstance(answer, Silent) else answer, reason)
+                if not answered:
+                    yield Verdict(rule, None, "its condition does not hold")
+
+    def _subjects(self, module: Module) -> Mapping[type, Sequence[Any]]:
+        sites = self.analysis.wrap_sites(module)
+        return {WrapSite: sites, PolicyUse: policy_uses(module, sites, self.analysis), Module: (module,)}
+
+    @contextlib.contextmanager
+    def _isolated(self, rule: Rule, module: Module, found: list[Finding]) -> Iterator[None]:
+        """Turn an exception of a rule, or of the analysis, into a finding: the run goes on."""
+        try:
+            yield
+        except Exception as error:  # a defect of one rule must not cost the other findings
+            log.debug("%s failed on %s", rule.code, module.path, exc_info=True)
+            found.append(_crash(rule, error, module))
+
+    def _finding(self, rule: Rule, report: Report, subject: object, module: Module) -> Finding:
+        """Make the finding of a report.
+
+        What lies in another file is told at the wrap site in this one, so that the findings of a file are the same
+        whichever paths are named.
+        """
+        notes = report.notes
+        place, fix = report.place, None
+        if place.module is module:
+            fix = rule.fix(report, self.analysis)
+        elif isinstance(subject, WrapSite):
+            notes = (Note(place, "it happens here"), *(n for n in notes if n.place.module is not module))
+            place = Place(module, self.analysis.place(subject).at if subject.via else subject.at)
+        related = tuple(Related(str(n.place.module.path), n.place.span, n.message) for n in notes)
+        span = report.span or place.span
+        path = str(place.module.path)
+        return Finding(rule.code, rule.name, report.severity, report.message, path, span, fix, related)
+
+
+def _crash(rule: Rule, error: Exception, module: Module) -> Finding:
+    start = Position(1, 1)
+    what = "the analysis of this file" if rule.code == "RML900" else f"rule {rule.code} ({rule.name})"
+    text = f"{what} failed with {type(error).__name__}: {error}; please report it"
+    return Finding("RML900", "internal-error", Severity.ERROR, text, str(module.path), Span(start, start))
+
+
+def suppression_scopes(module: Module, sites: Sequence[WrapSite]) -> Iterator[SuppressionScope]:
+    """Yield what a suppression on a header line covers: each function and class, and each wrap call as a whole."""
+    for scope in list(module.builder.scopes.values()):
+        if scope.node is None or scope.kind == "comprehension" or not scope.name:
+            continue
+        span = module.span(scope.node.at)
+        decorators = getattr(scope.node, "decorators", ())
+        first = min([span.start.row, *(module.span(decorator.at).start.row for decorator in decorators)])
+        body = getattr(scope.node, "body", ())
+        last_header = max(module.span(body[0].at).start.row - 1, span.start.row) if body else span.start.row
+        yield SuppressionScope(frozenset(range(first, last_header + 1)), first, span.end.row)
+    for site in sites:
+        if site.event.module is module:
+            span = module.span(site.at)
+            yield SuppressionScope(frozenset({span.start.row}), span.start.row, span.end.row)
