@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from remat_lint.config import DEFAULT_EXCLUDE
 from remat_lint.errors import UsageError
 from remat_lint.source.gitignore import Layers, is_ignored, read_layers, read_layers_above
-from remat_lint.source.patterns import DEFAULT_EXCLUDES, Patterns
+from remat_lint.source.patterns import Patterns
 
 SUFFIXES = (".py", ".pyi")
 """The endings of files that are read."""
@@ -44,7 +45,7 @@ def discover(
     paths: Iterable[Path],
     *,
     root: Path,
-    exclude: Sequence[str] = DEFAULT_EXCLUDES,
+    exclude: Sequence[str] = DEFAULT_EXCLUDE,
     extend_exclude: Sequence[str] = (),
     respect_gitignore: bool = True,
 ) -> DiscoveredFiles:

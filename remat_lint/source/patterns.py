@@ -6,13 +6,6 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-DEFAULT_EXCLUDES = (
-    ".bzr", ".direnv", ".eggs", ".git", ".hg", ".ipynb_checkpoints", ".mypy_cache", ".nox", ".pants.d", ".pyenv",
-    ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".venv", ".vscode", "__pycache__", "__pypackages__",
-    "_build", "buck-out", "build", "dist", "node_modules", "site-packages", "venv",
-)  # fmt: skip
-"""Folders that hold generated, installed or foreign code."""
-
 _TOKEN = re.compile(r"/\*\*/|^\*\*/|/\*\*$|\*\*+|\*|\?|\[[!^]?\]?[^\]/]*\]|.", re.DOTALL)
 _RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 _WILD = re.compile(r"[*?\[]")

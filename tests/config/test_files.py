@@ -167,9 +167,3 @@ def test_a_file_that_cannot_be_used_at_all_says_why(tmp_path):
     assert error_of(deep) == ": is nested too deeply"
     assert error_of(tmp_path / "missing.toml") == ": cannot be read: No such file or directory"
     assert error_of(tmp_path).startswith(": cannot be read: Is a directory")
-
-
-def test_the_default_excludes_are_those_of_the_walk_over_files():
-    from remat_lint.source.patterns import DEFAULT_EXCLUDES
-
-    assert set(DEFAULT_EXCLUDE) == set(DEFAULT_EXCLUDES)

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from remat_lint.config import DEFAULT_EXCLUDE
 from remat_lint.errors import UsageError
 from remat_lint.source.discovery import discover
-from remat_lint.source.patterns import DEFAULT_EXCLUDES, Patterns
+from remat_lint.source.patterns import Patterns
 
 
 def make(root, *names):
@@ -68,7 +69,7 @@ def test_a_hostile_name_is_just_a_name(tmp_path, name):
 
 
 def test_folders_of_generated_and_installed_code_are_left_out(tmp_path):
-    make(tmp_path, "a.py", *(f"pkg/{name}/b.py" for name in DEFAULT_EXCLUDES))
+    make(tmp_path, "a.py", *(f"pkg/{name}/b.py" for name in DEFAULT_EXCLUDE))
     assert names(find(tmp_path), tmp_path) == ["a.py"]
 
 
