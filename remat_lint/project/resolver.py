@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.policies import lookup_policy
-from remat_lint.jaxapi.wrappers import CANONICAL
+from remat_lint.jaxapi.wrappers import CANONICAL, SPELLING_WORDS
 from remat_lint.project.application import Application
 from remat_lint.project.modules import Module
 from remat_lint.project.scopes import Event, Scope, reaching
@@ -274,13 +274,24 @@ class Resolver(Application):
         found: list[Value] = []
         for value in values:
             if isinstance(value, Deferred):
-                here = self.force(self.name(value.name, Moment(value.scope, None)), moment)
-                for step in value.steps:
-                    here = tuple(after for before in here for after in self._step(before, step, moment))
-                found += here
+                found += self._forced(value, moment)
             else:
                 found.append(value)
         return tuple(found)
+
+    def _forced(self, value: Deferred, moment: Moment) -> tuple[Value, ...]:
+        guard = (id(value.scope), value.name, value.steps)
+        if guard in self.active:
+            # Two modules that star-import each other, and neither binds the name.
+            return NOTHING
+        self.active.add(guard)
+        try:
+            here = self.force(self.name(value.name, Moment(value.scope, None)), moment)
+            for step in value.steps:
+                here = tuple(after for before in here for after in self._step(before, step, moment))
+        finally:
+            self.active.discard(guard)
+        return here
 
     def _step(self, value: Value, step: str, moment: Moment) -> tuple[Value, ...]:
         if step != "()":
@@ -310,7 +321,10 @@ class Resolver(Application):
             case Result():
                 return (Member(base, attr),)
             case Deferred():
-                return (base.then(attr),)
+                longer = base.then(attr)
+                # What a wrapper may be called is looked up although the module that passes it on spells none.
+                spells = any(word in attr for word in SPELLING_WORDS)
+                return self.force((longer,), moment) if spells else (longer,)
             case Wrapped() | Partial() | Configured() | Unknown():
                 return NOTHING
             case _:

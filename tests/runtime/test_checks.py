@@ -4,6 +4,8 @@ import pytest
 
 from remat_lint.testing import Mismatch, NotVerified, array, check_equivalence, key, zeros
 
+pytestmark = pytest.mark.execution
+
 X = (array((3, 4)),)
 STALE = ["loop_name", "dict_item", "attribute", "global_name", "bound_method"]
 

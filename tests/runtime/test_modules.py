@@ -7,6 +7,8 @@ import pytest
 from remat_lint.runtime.modules import find_target
 from remat_lint.testing import Mismatch, array, check_equivalence, load_fresh
 
+pytestmark = pytest.mark.execution
+
 
 @pytest.fixture
 def project(tmp_path):

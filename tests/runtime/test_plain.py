@@ -7,6 +7,8 @@ from remat_lint.runtime import plain
 from remat_lint.runtime.jaxprs import applies_remat
 from remat_lint.testing import UnsupportedJax, no_remat
 
+pytestmark = pytest.mark.execution
+
 
 @pytest.fixture(params=[False, True], ids=["default", "remat3"])
 def implementation(request):
