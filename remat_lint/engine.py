@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remat_lint.config import Settings
+from remat_lint.config import Settings, load
 from remat_lint.findings import Finding, Position, Severity, Span
 from remat_lint.jaxapi.wrappers import FRAMEWORK_WORDS, SPELLING_WORDS
+from remat_lint.rules import EveryRule
 from remat_lint.source.discovery import DiscoveredFiles, discover
 from remat_lint.source.prefilter import mentions
 from remat_lint.source.text import SourceError, SourceText, decode, read_bytes
@@ -192,3 +193,22 @@ class _Collected:
         found = tuple(sorted(self.findings, key=Finding.sort_key))
         crashed = any(finding.code == "RML900" for finding in found)
         return Result(found, files, self.hidden, crashed, self.sources, problems, tuple(self.remarks))
+
+
+def check_paths(paths: Sequence[Path]) -> Result:
+    """Lint files and folders with the configuration that belongs to them.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+        UsageError: a path does not exist.
+    """
+    return Engine(load(paths, EveryRule())).check_paths(paths)
+
+
+def check_text(text: str, path: Path) -> Result:
+    """Lint one text as if it were the file `path`, with the configuration that belongs to it.
+
+    Raises:
+        ConfigError: the configuration cannot be used.
+    """
+    return Engine(load([path], EveryRule())).check_text(text, path.absolute())
