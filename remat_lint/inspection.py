@@ -89,7 +89,7 @@ class Inspector:
                     reason = answer.reason if isinstance(answer, Silent) else answer.message
                     yield Verdict(rule, None if isinstance(answer, Silent) else answer, reason)
                 if not answered:
-                    yield Verdict(rule, None, "its condition does not hold")
+                    yield Verdict(rule, None, rule.silence)
 
     def _subjects(self, module: Module) -> Mapping[type, Sequence[Any]]:
         sites = self.analysis.wrap_sites(module)

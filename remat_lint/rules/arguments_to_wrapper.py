@@ -58,6 +58,7 @@ class ArgumentsToWrapper(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    silence = "the wrapper is given nothing but its function by position"
     examples = (
         Bad(
             "the function's arguments",

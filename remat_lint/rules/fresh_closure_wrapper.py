@@ -62,6 +62,7 @@ class FreshClosureWrapper(Rule):
     category = "cost"
     severity = Severity.WARNING
     subject = WrapSite
+    silence = "the wrapped function is not made anew in each round of a loop"
     examples = (
         Bad(
             "a lambda in each round",

@@ -63,6 +63,7 @@ class FrozenRandomness(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    silence = "the body draws no host randomness and reads no clock"
     examples = (
         Bad(
             "numpy noise through an alias, in a decorated function",

@@ -44,6 +44,7 @@ class IdentityTestOnTracedFlag(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    silence = "the body tests the identity or type of no traced flag"
     examples = (
         Bad(
             "an identity test, the flag passed by position",

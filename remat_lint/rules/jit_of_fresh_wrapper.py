@@ -55,6 +55,7 @@ class JitOfFreshWrapper(Rule):
     category = "cost"
     severity = Severity.WARNING
     subject = WrapSite
+    silence = "jit does not compile it, or compiles it once"
     examples = (
         Bad(
             "built in the loop",

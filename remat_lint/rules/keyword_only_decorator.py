@@ -48,6 +48,7 @@ class KeywordOnlyDecorator(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    silence = "the wrapper is given a function"
     examples = (
         Bad(
             "a decorator with a policy",

@@ -52,6 +52,7 @@ class LateBindingCapture(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    silence = "the wrapped function is not made in a loop whose variables it reads"
     examples = (
         Bad(
             "lambdas collected in a list",

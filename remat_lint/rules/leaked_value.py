@@ -50,6 +50,7 @@ class LeakedValue(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    silence = "the body stores no traced value outside itself"
     examples = (
         Bad(
             "auxiliary losses collected in a list",

@@ -116,6 +116,7 @@ class Rule(ABC):
         since: release that introduced it.
         versions: JAX releases for which it holds, as a specifier; empty means every supported one.
         subject: the kind of value `check` is given.
+        silence: why a check that yields nothing is silent.
         examples: documentation and tests in one.
     """
 
@@ -126,6 +127,7 @@ class Rule(ABC):
     since: ClassVar[str] = "0.1.0"
     versions: ClassVar[str] = ""
     subject: ClassVar[type]
+    silence: ClassVar[str] = "its condition does not hold"
     examples: ClassVar[tuple[Bad | Good | Miss, ...]] = ()
 
     @abstractmethod

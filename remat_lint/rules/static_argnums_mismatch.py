@@ -71,6 +71,7 @@ class StaticArgnumsMismatch(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = WrapSite
+    silence = "static_argnums is not given, or fits the signature and the visible calls"
     examples = EXAMPLES
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
