@@ -14,7 +14,7 @@ from remat_lint.jaxapi.wrappers import FRAMEWORK_WORDS, SPELLING_WORDS
 from remat_lint.rules import EveryRule
 from remat_lint.source.discovery import DiscoveredFiles, discover
 from remat_lint.source.prefilter import mentions
-from remat_lint.source.text import SourceError, SourceText, decode, read_bytes
+from remat_lint.source.text import SourceError, SourceText, decode, read_bytes, refuse_deep
 
 if TYPE_CHECKING:
     from remat_lint.inspection import Inspector, Verdict
@@ -102,7 +102,7 @@ class Engine:
         files = self.discover(paths)
         collected = _Collected()
         for number, path in enumerate(files.files):
-            self._check_file(path, collected)
+            self._check_opened(path, functools.partial(self._open, path), collected)
             if progress is not None:
                 progress(number + 1, len(files.files))
         problems = tuple(f"{problem.path}: {problem.reason}" for problem in files.problems)
@@ -111,9 +111,7 @@ class Engine:
     def check_text(self, text: str, path: Path) -> Result:
         """Lint one text as if it were the file `path`."""
         collected = _Collected()
-        module = self._open_text(text, path)
-        if module is not None:
-            self._check_module(module, collected)
+        self._check_opened(path, lambda: self._open_text(text, path), collected)
         return collected.result(1, ())
 
     def sites(self, paths: Sequence[Path]) -> Iterator[tuple[Module, WrapSite]]:
@@ -148,12 +146,20 @@ class Engine:
     def _open_text(self, text: str, path: Path) -> Module | None:
         if not self._matters(text.encode("utf-8", "surrogatepass")):
             return None
+        known = self.project.known(path)
+        if known is not None:
+            if known.source.text == text:
+                return known
+            # All that is known of the project speaks of the old text: its sites, and what other files import of it.
+            del self.inspector
+        refuse_deep(text, path)
         self.project.overlays[path] = text
         return self.project.add(SourceText(path, text))
 
-    def _check_file(self, path: Path, collected: _Collected) -> None:
+    def _check_opened(self, path: Path, open_it: Callable[[], Module | None], collected: _Collected) -> None:
+        """Collect the findings of a file, or the one that says why it cannot be opened."""
         try:
-            module = self._open(path)
+            module = open_it()
         except (SourceError, OSError) as error:
             reason = error.reason if isinstance(error, SourceError) else f"cannot be read: {error.strerror}"
             start = Position(1, 1)

@@ -200,8 +200,12 @@ class Analysis(Resolver):
                     return Access(value.scope, str(steps[0][1]), steps[1:])
             return None
         cls = found.owner_class
-        if cls is not None and found.parameters()[0].name == name and self.method_kind(found) == "method":
-            return Access(cls, "", steps)
+        if cls is not None and found.parameters() and found.parameters()[0].name == name:
+            kind = self.method_kind(found)
+            if kind == "method":
+                return Access(cls, "", steps)
+            if kind == "classmethod" and cls.parent is not None:
+                return Access(cls.parent, cls.name, steps)
         return Access(found, name, steps)
 
     def site_calls(self, site: WrapSite) -> tuple[SiteCall, ...]:

@@ -37,6 +37,7 @@ TRANSPARENT = frozenset(
         "haiku.transparent",
         "builtins.staticmethod",
         "builtins.classmethod",
+        "contextlib.contextmanager",
         "typing.no_type_check",
         "typing.cast",
         "abc.abstractmethod",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.flow import lookup_receiver
+from remat_lint.project import traversal
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.application import PARTIALS, TRANSPARENT
 from remat_lint.project.parents import inside
@@ -15,6 +16,7 @@ from remat_lint.project.values import External, Moment, Partial, Value
 from remat_lint.project.writes import changes_in
 
 _COLLECTORS = frozenset({"append", "add", "insert", "extend", "appendleft", "setdefault", "put", "push"})
+_SETATTR = 3
 _MAKERS = frozenset(
     f"builtins.{name}" for name in ("list", "tuple", "dict", "set", "sorted", "enumerate", "zip")
 )
@@ -94,9 +96,32 @@ class Escape:
 
     def _collects(self, call: n.Call, node: n.Expression) -> bool:
         func = call.func
+        if isinstance(func, n.Name) and func.id == "setattr" and len(call.args) == _SETATTR:
+            return not isinstance(call.args[1].value, n.Constant) and self._is_outer(call.args[0].value)
         if func is node or not isinstance(func, n.Attribute) or func.attr not in _COLLECTORS:
             return False
-        return self._is_outer(func.value)
+        return self._is_outer(func.value) and not self._is_used(func.value, call.at)
+
+    def _is_used(self, container: n.Expression, after: int) -> bool:
+        """Whether the round itself takes something out of a container: a call may come while the value is right."""
+        if not isinstance(container, n.Name):
+            access = self.project.access(container, self.frame)
+            return access is None or any(
+                isinstance(part, n.Attribute | n.Subscript)
+                and part.at > after
+                and self.project.access(part, self.frame) == access
+                and not self._is_collector(part)
+                for part in traversal.walk(self.loop)
+            )
+        return any(not self._is_collector(use) for use in self._uses(container.id, after))
+
+    def _is_collector(self, use: n.Expression) -> bool:
+        """Whether a container is used for nothing but to put something into it."""
+        above = self.parents.of(use.at)
+        if isinstance(above, n.Attribute) and above.attr in _COLLECTORS:
+            return True
+        stored = self.parents.of(above.at) if isinstance(above, n.Subscript) else None
+        return isinstance(stored, n.Bind) and above in stored.targets
 
     def _is_outer(self, node: n.Expression) -> bool:
         """Whether a container lives longer than one round."""
@@ -114,7 +139,8 @@ class Escape:
         for target in bind.targets:
             if isinstance(target, n.Subscript):
                 moving = not isinstance(target.index, n.Constant)
-                return node if moving and self._is_outer(target) else None
+                kept = moving and self._is_outer(target) and not self._is_used(target.value, bind.at)
+                return node if kept else None
             if isinstance(target, n.Name):
                 return self.of_name(target.id, bind.at)
         return None

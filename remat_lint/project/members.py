@@ -30,6 +30,7 @@ class Members(ABC):
     def __init__(self, project: Project) -> None:
         self.project = project
         self.depth = 0
+        self.steps = 0
         self.active: set[tuple[object, ...]] = set()
         self.calls: dict[tuple[object, int], tuple[Value, ...]] = {}
         self.bindings: dict[int, tuple[Value, ...]] = {}
@@ -124,23 +125,23 @@ class Members(ABC):
         values: list[Value] = []
         for cls in self.lineage(base.cls.scope):
             for event in self.attribute_stores(cls).get(attr, ()):
-                if (
-                    event.value is None
-                    or isinstance(event.value, n.Parameter | n.Import | n.Class)
-                    or event.part
-                ):
-                    values.append(UNKNOWN)
-                else:
-                    values += (
-                        self._seen_from(v, base, cls)
-                        for v in self.evaluate(event.value, Moment(event.scope, event))
-                    )
+                values += (self._seen_from(value, base, cls) for value in self._stored_value(event))
             if values:
                 return tuple(values)
             events = cls.bindings.get(attr)
             if events:
                 return tuple(self._bind(v, base, moment) for v in self.bound(events[-1], None))
         return (UNKNOWN,)
+
+    def _stored_value(self, event: Event) -> tuple[Value, ...]:
+        """Return what a store gives its attribute; worked out once, since attributes may hold one another."""
+        if event.value is None or isinstance(event.value, n.Parameter | n.Import | n.Class) or event.part:
+            return (UNKNOWN,)
+        if id(event) not in self.bindings:
+            self.bindings[id(event)] = (UNKNOWN,)
+            self.keep.append(event)
+            self.bindings[id(event)] = self.evaluate(event.value, Moment(event.scope, event))
+        return self.bindings[id(event)]
 
     def class_member(self, base: ClassRef, attr: str, moment: Moment) -> tuple[Value, ...]:
         """Return what `Class.attr` can stand for."""

@@ -1,7 +1,7 @@
 """Modules of a project: their text in chunks, their scopes, and where an import leads.
 
-A module is parsed chunk by chunk and only as far as somebody asks: all of it when its own findings are wanted,
-only the chunks that bind a name when another file imports that name.
+A module is parsed chunk by chunk and only as far as somebody asks: what can bear on a wrap site when its own findings
+are wanted, the chunks that bind a name when another file imports that name.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ _WORD = re.compile(r"\w+")
 _ERROR_AT = re.compile(r"error at (\d+):(\d+)")
 _ONLY_SYNTAX = ast.PyCF_ONLY_AST
 LARGE_CHUNK, HUGE_CHUNK = 256 * 1024, 1024 * 1024
-NO_SPAN = Span(Position(1, 1), Position(1, 1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +59,7 @@ class Module:
     loaded: set[int] = field(default_factory=set)
     pending: dict[str, list[int]] = field(default_factory=dict)
     spans: dict[int, tuple[Span, ...]] = field(default_factory=dict)
+    words: dict[int, set[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", None, None, self)
@@ -81,11 +81,13 @@ class Module:
         So is one that Python itself does not compile: libcst then says whether, and where, it is broken. With
         `project.whole` everything is parsed: the oracle to which this must be equal.
         """
+        chunks = self.chunks
         for index in self.pending.pop("", ()):
             self._load_chunk(index)
         todo = {index: self._words(index) for indices in self.pending.values() for index in indices}
         names = self._spelled()
-        while todo:
+        # A chunk that does not parse may make the whole file one chunk, which is loaded then.
+        while todo and self.chunks is chunks:
             near = [
                 i
                 for i, words in todo.items()
@@ -96,10 +98,10 @@ class Module:
             for index in near:
                 words = todo.pop(index)
                 self._load_chunk(index)
-                names |= {self.chunks[index].name} | (words & self._variables())
+                names |= {chunks[index].name} | (words & self._variables())
             names |= self._bound_from(names)
         for index in todo:
-            if not _compiles(self.chunks[index].text):
+            if self.chunks is chunks and not _compiles(chunks[index].text):
                 self._load_chunk(index)
 
     def _bound_from(self, names: set[str]) -> set[str]:
@@ -113,7 +115,9 @@ class Module:
         }
 
     def _words(self, index: int) -> set[str]:
-        return set(_WORD.findall(self.chunks[index].text))
+        if index not in self.words:
+            self.words[index] = set(_WORD.findall(self.chunks[index].text))
+        return self.words[index]
 
     def _spells(self, index: int) -> bool:
         return any(word in self.chunks[index].text for word in self.wanted)
@@ -183,7 +187,7 @@ class Module:
         return self.builder.happened.get(at)
 
     def _load_chunk(self, index: int) -> None:
-        if index in self.loaded:
+        if index in self.loaded or index >= len(self.chunks):
             return
         self.loaded.add(index)
         chunk = self.chunks[index]
@@ -228,7 +232,8 @@ class Module:
         """Parse the file as one chunk: a cut inside a bracket is the splitter's fault, not the author's."""
         import libcst as cst  # noqa: PLC0415 - loaded already
 
-        whole = Chunk(start=0, text=self.source.text, row=1, kind="other", name="")
+        comments = tuple(comment for chunk in self.chunks for comment in chunk.comments)
+        whole = Chunk(start=0, text=self.source.text, row=1, kind="other", name="", comments=comments)
         if len(self.chunks) > 1 and len(whole.text) <= HUGE_CHUNK:
             try:
                 self.project.parse(self, whole)
@@ -246,7 +251,7 @@ class Module:
         self.faults.append(Fault(Span(start, Position(row, start.column + 1)), message, syntax=True))
 
     def _restart(self, chunks: tuple[Chunk, ...]) -> None:
-        self.chunks, self.loaded, self.spans = chunks, set(), {}
+        self.chunks, self.loaded, self.spans, self.words = chunks, set(), {}, {}
         self.faults.clear()
         self.__post_init__()
         self.load()

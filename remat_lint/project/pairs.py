@@ -11,15 +11,14 @@ from dataclasses import dataclass
 from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis, SiteCall
 from remat_lint.project.captures import Read
+from remat_lint.project.contents import change_in, held, is_constant
 from remat_lint.project.keys import differ, varies_with
+from remat_lint.project.preparation import HIGHEST, is_maker, is_named_as_maker
 from remat_lint.project.scopes import Event, LoopNode, Scope, exclusive
 from remat_lint.project.timeline import Occurrence
-from remat_lint.project.values import External, FunctionRef, Moment, WrapSite
-from remat_lint.project.writes import Write, varies
+from remat_lint.project.values import Access, External, FunctionRef, Moment, WrapSite
+from remat_lint.project.writes import Write
 
-_MAKERS = frozenset(
-    {"__init__", "__new__", "__post_init__", "__attrs_post_init__", "__setstate__", "setup", "build"}
-)
 _FROZEN = frozenset({"flax.linen.Module", "equinox.Module", "haiku.Module", "typing.NamedTuple"})
 
 
@@ -79,9 +78,17 @@ class Story:
         """Yield the writes that a frame sees."""
         return ((write, at) for write, at in self.writes if at.frame is frame)
 
-    def concerns(self, use: Use, write: Write, at: Occurrence) -> bool:
-        """Whether the object written to is the one that is read in this use."""
-        return use.at.seen(self.read.access).overlaps(at.seen(write.access))
+    def concerning(self, use: Use, project: Analysis) -> list[tuple[Write, Occurrence]]:
+        """Return the writes, as the frame of a use sees them, to the very object that is read in this use."""
+        mine = use.at.seen(self.read.access)
+        found = []
+        for write, at in self.seen(use.at.frame):
+            access = at.seen(write.access)
+            if is_same_self(access, mine, project):
+                access = Access(mine.scope, mine.name, access.steps)
+            if mine.overlaps(access):
+                found.append((Write(access, write.event), at))
+        return found
 
     def tell(self, write: Write, first: Use, second: Use, loop: LoopNode | None, *, certain: bool) -> Stale:
         """Return the stale read."""
@@ -100,25 +107,34 @@ def find_pair(story: Story, project: Analysis) -> Stale | None:
         for second in mine:
             for first in uses:
                 if _can_share(story, first, second, cleared, project):
-                    found = _in_sequence(story, first, second)
+                    found = _in_sequence(story, first, second, project)
                     if found is not None:
                         return found
     return _elsewhere(story, project)
 
 
+def is_same_self(one: Access, other: Access, project: Analysis) -> bool:
+    """Whether two ways start at `self` of one class and of a base of it."""
+    if one.name or other.name or one.scope is other.scope:
+        return False
+    return one.scope.kind == other.scope.kind == "class" and one.scope in project.lineage(other.scope)
+
+
 def _in_loop(story: Story, use: Use, project: Analysis) -> Stale | None:
     """Find a write in a loop that repeats the call."""
-    frame = use.at.frame
+    frame, read = use.at.frame, use.at.seen(story.read.access)
+    writes = story.concerning(use, project)
     for loop in reversed(use.at.loops):
         if _made_in(loop, story.born, use.at) or _leaves(use.at, loop):
             return None
         if any(loop in event.loops for event in _clearings(frame, project)):
             return None
-        for write, at in story.seen(frame):
-            if loop in at.loops and _changes(write, loop, at, project) and story.concerns(use, write, at):
-                if varies_with(story.site, use.call.call, loop, use.call.event, project):
-                    return None
-                return story.tell(write, use, use, loop, certain=not at.lifted)
+        found = change_in(loop, use.at, read, writes, project)
+        if found is not None:
+            if varies_with(story.site, use.call.call, loop, use.call.event, project):
+                return None
+            write, at = found
+            return story.tell(write, use, use, loop, certain=not at.lifted)
     return None
 
 
@@ -136,17 +152,22 @@ def _can_share(story: Story, first: Use, second: Use, cleared: list[int], projec
     born = story.born
     if born is not None and born.frame is first.at.frame and low < born.order < high:
         return False
-    if _rebound(first.at, second.at):
+    if _rebound(first.at, second.at) or _of_others(story, first.at, second.at):
         return False
     one, other = (first.call.site, first.call.call), (second.call.site, second.call.call)
     return not differ(one, other, project, second.at.frame)
 
 
-def _in_sequence(story: Story, first: Use, second: Use) -> Stale | None:
+def _in_sequence(story: Story, first: Use, second: Use, project: Analysis) -> Stale | None:
     """Find a write between two calls."""
-    for write, at in story.seen(second.at.frame):
+    writes = story.concerning(second, project)
+    for write, at in writes:
         apart = exclusive(at.arms, second.at.arms) or exclusive(at.arms, first.at.arms)
-        if _between(first.at, at, second.at) and not apart and story.concerns(second, write, at):
+        if first.at.precedes(at) and at.precedes(second.at) and not apart:
+            read = second.at.seen(story.read.access)
+            before, after = (held(use.at, read, writes, project) for use in (first, second))
+            if before == after and len(before) == 1 and not _is_unknown(before):
+                return None
             return story.tell(write, first, second, None, certain=not at.lifted)
     return None
 
@@ -157,23 +178,48 @@ def _elsewhere(story: Story, project: Analysis) -> Stale | None:
     for frame, uses in story.uses.items():
         kept = frame.kind == "function" and (born is None or not frame.encloses(born.frame))
         for use in uses if kept else ():
-            if use.call.site is story.site and not use.at.lifted:
-                for write, at in story.writes:
-                    if not at.lifted and _may_come_between(write, frame, story.read, project):
-                        return story.tell(write, use, use, None, certain=False)
+            if use.call.site is not story.site or use.at.lifted or project.compilation.is_jitted(frame):
+                continue
+            read = use.at.seen(story.read.access)
+            if is_constant(held(use.at, read, story.concerning(use, project), project)):
+                continue
+            for write, at in story.writes:
+                if not at.lifted and _may_come_between(write, frame, story, project):
+                    return story.tell(write, use, use, None, certain=False)
     return None
 
 
-def _may_come_between(write: Write, frame: Scope, read: Read, project: Analysis) -> bool:
+def _may_come_between(write: Write, frame: Scope, story: Story, project: Analysis) -> bool:
     """Whether a write in another function may happen between two runs of `frame`."""
-    where, root = write.event.frame, read.access.scope
-    if where.kind != "function" or write.access.scope is not root:
+    where, read = write.event.frame, story.read.access
+    root = read.scope
+    same = write.access.scope is root or is_same_self(write.access, read, project)
+    if where.kind != "function" or not same or _is_uncertain(write.access, read):
         return False
-    if any(scope.name in _MAKERS for scope in where.ancestors()):
+    if _is_settled(where, story, project, 0):
         return False
     if root.kind == "class":
         return not project.external_bases(root) & _FROZEN and write.event.kind == "store"
     return where is not (frame if root.kind == "module" else root)
+
+
+def _is_uncertain(written: Access, read: Access) -> bool:
+    """Whether a write to some item may be one to another item than the one that is read."""
+    return len(written.steps) <= len(read.steps) and ("[]", None) in written.steps
+
+
+def _is_settled(where: Scope, story: Story, project: Analysis, height: int) -> bool:
+    """Whether every run of a function is seen: before the first call, or where the order was judged already."""
+    if where.kind == "module" or is_maker(where):
+        return True
+    if height > HIGHEST:
+        return False
+    runs = [one.event.frame for one in project.activations(where) if not where.encloses(one.event.frame)]
+    if runs:
+        return all(_is_settled(frame, story, project, height + 1) for frame in runs)
+    if is_named_as_maker(where):
+        return True
+    return height > 0 and where.owner_class is None and where in story.uses
 
 
 def _clearings(frame: Scope, project: Analysis) -> Iterator[Event]:
@@ -185,25 +231,9 @@ def _clearings(frame: Scope, project: Analysis) -> Iterator[Event]:
                 yield event
 
 
-def _changes(write: Write, loop: LoopNode, at: Occurrence, project: Analysis) -> bool:
-    """Whether a write in a loop gives another value in another round."""
-    event = write.event
-    augmented = isinstance(event.node, n.Bind) and event.node.how == "augmented"
-    if at.lifted or augmented or event.part or not isinstance(event.value, n.Expression):
-        return True
-    return varies(event.value, loop, event.frame, project)
-
-
-def _between(first: Occurrence, write: Occurrence, second: Occurrence) -> bool:
-    """Whether a write happens after one call and before another; those in one helper are compared there."""
-    after = first.order < write.order or (first.order == write.order and _precedes(first, write))
-    return after and (
-        write.order < second.order or (write.order == second.order and _precedes(write, second))
-    )
-
-
-def _precedes(one: Occurrence, other: Occurrence) -> bool:
-    return one.origin.frame is other.origin.frame and one.origin.order < other.origin.order
+def _is_unknown(keys: frozenset[tuple[object, ...]]) -> bool:
+    """Whether contents that are spelled alike may still differ."""
+    return any(key[0] not in ("constant", "name") for key in keys)
 
 
 def _rebound(first: Occurrence, second: Occurrence) -> bool:
@@ -213,6 +243,14 @@ def _rebound(first: Occurrence, second: Occurrence) -> bool:
         for _, target in second.rebased
         for event in second.frame.events
     )
+
+
+def _of_others(story: Story, first: Occurrence, second: Occurrence) -> bool:
+    """Whether two calls are of functions that two objects made for themselves."""
+    if story.born is None or story.born.frame.owner_class is None:
+        return False
+    holders = dict(first.rebased)
+    return any(base in holders and holders[base] != target for base, target in second.rebased)
 
 
 def _made_in(loop: LoopNode, born: Event | None, at: Occurrence) -> bool:

@@ -30,7 +30,7 @@ from remat_lint.project.values import (
     Wrapped,
 )
 
-MOST_VALUES, MOST_DEPTH = 8, 60
+MOST_VALUES, MOST_DEPTH, MOST_STEPS = 8, 60, 20_000
 NOTHING: tuple[Value, ...] = (UNKNOWN,)
 
 
@@ -39,14 +39,15 @@ class Resolver(Application):
 
     def evaluate(self, node: n.Expression, moment: Moment) -> tuple[Value, ...]:
         """Return what `node` can stand for at `moment`; never empty."""
-        if self.depth > MOST_DEPTH:
+        self.steps = self.steps + 1 if self.depth else 0
+        if self.depth > MOST_DEPTH or self.steps > MOST_STEPS:
             return NOTHING
         self.depth += 1
         try:
             values = self._evaluate(node, moment)
         finally:
             self.depth -= 1
-        return values[:MOST_VALUES] or NOTHING
+        return _distinct(values)[:MOST_VALUES] or NOTHING
 
     def _evaluate(self, node: n.Expression, moment: Moment) -> tuple[Value, ...]:
         match node:
@@ -355,3 +356,11 @@ class Resolver(Application):
             if path is not None:
                 return (self.module_value(full, path),)
         return (External(full),)
+
+
+def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """Return values without repetitions, which would crowd out others; what is unknown stands last."""
+    if len(values) <= 1:
+        return values
+    unique = dict.fromkeys(values)
+    return (*(value for value in unique if value != UNKNOWN), *(() if UNKNOWN not in unique else NOTHING))

@@ -13,9 +13,19 @@ from remat_lint.jaxapi.effects import STATIC_ATTRIBUTES
 from remat_lint.project.analysis import Analysis, SiteCall
 from remat_lint.project.captures import Read
 from remat_lint.project.pairs import Stale, Story, Use, find_pair
+from remat_lint.project.preparation import changing
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.timeline import occurrences
-from remat_lint.project.values import Access, Data, External, FunctionRef, Moment, Result, WrapSite
+from remat_lint.project.values import (
+    Access,
+    Data,
+    External,
+    FunctionRef,
+    Instance,
+    Moment,
+    Result,
+    WrapSite,
+)
 from remat_lint.project.writes import Write, Writes
 
 _OF_CONTAINERS = frozenset(
@@ -102,16 +112,31 @@ class Staleness:
             for seen in occurrences(call.event, bound, self.project, call.holders):
                 uses.setdefault(seen.frame, []).append(Use(call, seen))
         ways = {read.access} | {use.at.seen(read.access) for here in uses.values() for use in here}
-        writes = [
-            (write, seen)
+        ways |= {other for way in ways for other in self._inside(way)}
+        shown = [
+            write
             for way in ways
             for write in self.writes.to(way)
             if not function.scope.encloses(write.event.frame) and self._shows(read, write, function)
+        ]
+        writes = [
+            (write, seen)
+            for write in changing(shown, self.project)
             for seen in occurrences(
                 write.event, write.access.scope.frame if write.access.name else None, self.project
             )
         ]
         return find_pair(Story(site, function, read, born, uses, writes), self.project)
+
+    def _inside(self, way: Access) -> Iterator[Access]:
+        """Yield how a way looks from the methods of its object."""
+        classes = [way.scope] if way.scope.kind == "class" and not way.name else []
+        if way.name and way.scope.kind != "class":
+            values = (v for e in way.scope.bindings.get(way.name, ()) for v in self.project.bound(e, None))
+            classes += [value.cls.scope for value in values if isinstance(value, Instance)]
+        for cls in classes:
+            for base in self.project.lineage(cls):
+                yield Access(base, "", way.steps)
 
     def _shows(self, read: Read, write: Write, function: FunctionRef) -> bool:
         """Whether a write shows in plain Python and not in the trace.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from remat_lint.facts import nodes as n
+from remat_lint.project import traversal
 from remat_lint.project.analysis import Activation, Analysis
 from remat_lint.project.scopes import ArmKey, Event, LoopNode, Scope
 from remat_lint.project.values import Access
@@ -16,12 +18,16 @@ HIGHEST = 3
 class Occurrence:
     """An event as one frame sees it: at `event` (the call that leads to it, or the event itself).
 
-    `origin` is the event itself; `rebased` tells what the instance of a method is called in the frame.
+    `origin` is the event itself; `rebased` tells what the instance of a method is called in the frame. What a
+    context manager does after its `yield` happens at the end of the `with` block, behind the event `last`. `path`
+    leads from `event` through the calls to `origin`.
     """
 
     event: Event
     origin: Event
     rebased: tuple[tuple[Access, Access], ...] = ()
+    last: Event | None = None
+    path: tuple[Event, ...] = ()
 
     @property
     def frame(self) -> Scope:
@@ -29,9 +35,9 @@ class Occurrence:
         return self.event.frame
 
     @property
-    def order(self) -> int:
+    def order(self) -> float:
         """Position in the frame."""
-        return self.event.order
+        return self.event.order if self.last is None else self.last.order + 0.5
 
     @property
     def loops(self) -> tuple[LoopNode, ...]:
@@ -47,6 +53,15 @@ class Occurrence:
     def lifted(self) -> bool:
         """Whether it happens in a function that the frame calls."""
         return self.event is not self.origin
+
+    def precedes(self, other: Occurrence) -> bool:
+        """Whether this happens before something else; what one call leads to is compared further down."""
+        if self.order != other.order:
+            return self.order < other.order
+        for mine, theirs in zip(self.path, other.path, strict=False):
+            if mine is not theirs:
+                return mine.frame is theirs.frame and mine.order < theirs.order
+        return False
 
     def seen(self, access: Access) -> Access:
         """Return a way as this frame spells it."""
@@ -68,7 +83,7 @@ def occurrences(
         rebased: what methods call `self` and the frame of the event spells otherwise.
     """
     seen: set[tuple[int, int]] = set()
-    todo = [(Occurrence(event, event, rebased), 0)]
+    todo = [(Occurrence(event, event, rebased, None, (event,)), 0)]
     while todo:
         step, height = todo.pop(0)
         if (id(step.event), height) in seen:
@@ -85,7 +100,26 @@ def occurrences(
             cls, receiver = frame.owner_class, activation.function.receiver
             if cls is not None and receiver is not None and receiver.access is not None:
                 rebased = (*rebased, (Access(cls, ""), receiver.access))
-            todo.append((Occurrence(activation.event, event, rebased), height + 1))
+            last = _exit(step.event, activation.event) if frame is event.frame else None
+            path = (activation.event, *step.path)
+            todo.append((Occurrence(activation.event, event, rebased, last, path), height + 1))
+
+
+def _exit(event: Event, entry: Event) -> Event | None:
+    """Return the last event of the `with` block that a context manager is called for, if `event` is in its exit part."""
+    node = event.frame.node
+    if not isinstance(node, n.Function) or not node.is_generator:
+        return None
+    yields = [
+        part.at for part in traversal.walk(node.body) if isinstance(part, n.Operation) and part.op == "yield"
+    ]
+    if not yields or event.at < min(yields):
+        return None
+    block = entry.module.builder.parents.of(entry.at)
+    if not isinstance(block, n.With):
+        return None
+    inside = [one for one in entry.frame.events if block in one.guards]
+    return max(inside, key=lambda one: one.order, default=None)
 
 
 def _is_fresh(activation: Activation) -> bool:

@@ -10,6 +10,8 @@ from remat_lint.jaxapi.wrappers import Wrapper
 from remat_lint.project.scopes import Event, Scope
 
 Step = tuple[str, str | int | None]
+SLICE = "[:]"
+"""The item step of a write to a slice: which items it means is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,11 @@ class Access:
 
 
 def _may_be_one_item(mine: str | int | None, theirs: str | int | None) -> bool:
-    """Whether two different spellings may mean one item: an index that is not known, or one from either end."""
-    if mine is None or theirs is None:
+    """Whether two different spellings may mean one item: an index that is not known, or one from either end.
+
+    A write to an item that is not known is taken for one to another item than the one that is read by its name.
+    """
+    if mine is None or theirs == SLICE:
         return True
     return isinstance(mine, int) and isinstance(theirs, int) and (mine < 0) != (theirs < 0)
 

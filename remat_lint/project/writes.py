@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from remat_lint.facts import nodes as n
-from remat_lint.jaxapi.effects import MUTATING_METHODS
+from remat_lint.jaxapi.effects import MUTATING_METHODS, STATIC_ATTRIBUTES
+from remat_lint.project import traversal
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.modules import Module
 from remat_lint.project.parents import inside
+from remat_lint.project.purity import is_pure
 from remat_lint.project.scopes import Event, LoopNode, Scope
-from remat_lint.project.values import Access, External, Moment
+from remat_lint.project.values import SLICE, Access
 
 _INSIDE = ("*", None)
 _SETATTR = 3
@@ -55,6 +57,9 @@ class Writes:
     def _of(self, event: Event) -> Iterator[Write]:
         if event.kind == "store" and event.target is not None:
             access = self.project.access(event.target, event.scope)
+            index = event.target.index if isinstance(event.target, n.Subscript) else None
+            if access is not None and isinstance(index, n.Operation) and index.op == "slice":
+                access = Access(access.scope, access.name, (*access.steps[:-1], ("[]", SLICE)))
             if access is not None:
                 yield Write(access, event)
         elif event.kind == "call" and isinstance(event.node, n.Call):
@@ -80,16 +85,48 @@ def varies(
 ) -> bool:
     """Whether an expression may have another value in another round of `loop`, as far as can be seen.
 
-    A name that each round binds to the same thing does not vary; one that is bound from itself does.
+    A name that each round binds to the same thing does not vary; one that is bound from itself does. Shapes and
+    dtypes do not vary: where they did, the arguments would have other traces.
     """
     if node is None:
         return True
-    for part in walk(node):
-        if isinstance(part, n.Name) and _name_varies(part.id, loop, frame, project, above):
+    if isinstance(node, n.Attribute) and node.attr in STATIC_ATTRIBUTES:
+        return False
+    if isinstance(node, n.Function):
+        names = (part.id for part in traversal.walk(node.body) if isinstance(part, n.Name))
+        return any(_name_varies(name, loop, frame, project, above) for name in set(names))
+    if isinstance(node, n.Name | n.Attribute | n.Subscript):
+        access = project.access(node, frame)
+        if access is not None and any(
+            kind == "." and step in STATIC_ATTRIBUTES for kind, step in access.steps
+        ):
+            return False
+        if access is not None:
+            return _place_varies(access, node, loop, frame, project, above)
+    if isinstance(node, n.Name):
+        return _name_varies(node.id, loop, frame, project, above)
+    if isinstance(node, n.Call) and not is_pure(node, frame, project):
+        return True
+    return any(varies(part, loop, frame, project, above) for part in inside(node))
+
+
+def _place_varies(  # noqa: PLR0913, PLR0917 - what `varies` knows, and the place
+    access: Access,
+    node: n.Node,
+    loop: LoopNode,
+    frame: Scope,
+    project: Analysis,
+    above: frozenset[str],
+) -> bool:
+    """Whether a way through attributes and items leads elsewhere, or to something else, in another round."""
+    for write in project.staleness.writes.to(access):
+        if loop in write.event.loops and write.event.frame is frame and write.event.kind != "bind":
             return True
-        if isinstance(part, n.Call) and not _is_pure(part, frame, project):
+    while isinstance(node, n.Attribute | n.Subscript):
+        if isinstance(node, n.Subscript) and varies(node.index, loop, frame, project, above):
             return True
-    return False
+        node = node.value
+    return isinstance(node, n.Name) and _name_varies(node.id, loop, frame, project, above)
 
 
 def _name_varies(name: str, loop: LoopNode, frame: Scope, project: Analysis, above: frozenset[str]) -> bool:
@@ -99,7 +136,9 @@ def _name_varies(name: str, loop: LoopNode, frame: Scope, project: Analysis, abo
     if bound and name in above:
         return True
     for event in bound:
-        whole = isinstance(event.value, n.Expression) and not event.part
+        whole = isinstance(event.value, n.Expression) and event.part in ("", "element")
+        if isinstance(event.node, n.Function):
+            return varies(event.node, loop, frame, project, above | {name})
         if not whole or not isinstance(event.node, n.Bind) or event.node.how == "augmented":
             return True
         if varies(event.value, loop, frame, project, above | {name}):
@@ -110,19 +149,6 @@ def _name_varies(name: str, loop: LoopNode, frame: Scope, project: Analysis, abo
 def changes_in(name: str, loop: LoopNode, frame: Scope) -> bool:
     """Whether `name` is bound inside `loop`."""
     return any(event.name == name and loop in event.loops for event in frame.events if event.kind == "bind")
-
-
-def _is_pure(call: n.Call, frame: Scope, project: Analysis) -> bool:
-    event = frame.module.happened(call.at)
-    if event is None:
-        return False
-    values = project.evaluate(call.func, Moment(event.scope, event))
-    return all(
-        isinstance(v, External) and v.dotted.startswith(("jax.", "numpy.", "builtins.")) for v in values
-    ) and not any(
-        isinstance(v, External) and v.dotted.startswith(("numpy.random.", "builtins.next", "builtins.input"))
-        for v in values
-    )
 
 
 def walk(node: n.Node) -> Iterator[n.Node]:

@@ -14,13 +14,12 @@ from remat_lint.findings import Edit, Span
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.modules import Module
 from remat_lint.project.parents import inside
-from remat_lint.project.scopes import Event, Scope
-from remat_lint.project.values import Access, External, FunctionRef, Moment, WrapSite
+from remat_lint.project.scopes import Scope
+from remat_lint.project.values import Access, FunctionRef, WrapSite
 from remat_lint.project.writes import walk
 from remat_lint.rules.imports import spell
+from remat_lint.rules.passed_values import PassedValue
 from remat_lint.rules.rule import Place
-
-_PYTHON_SCALARS = (bool, int, str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +74,9 @@ class ArgumentEdit:
         item = self._item_of_index(reads)
         if item is not None:
             return self._named(item, static=False)
-        parents = self.module.builder.parents
-        called = any(
-            isinstance(above := parents.of(read.at), n.Call) and above.func is read for read in reads
-        )
-        static = called or self._is_python_scalar()
+        static = PassedValue(self.access, reads, self.scope, self.project).is_static()
+        if static is None:
+            return None
         if not self.access.steps:
             return Passing(self.access.name, self.access.name, (), static)
         return self._named(reads, static=static)
@@ -159,26 +156,6 @@ class ArgumentEdit:
             )
             todo += ((part, inner) for part in inside(node))
         yield from sorted(found, key=lambda read: read.at)
-
-    def _is_python_scalar(self) -> bool:
-        """Whether what is read visibly holds Python numbers, flags or strings, so that it must stay one: static."""
-        for write in self.project.staleness.writes.to(self.access):
-            event = write.event
-            value = event.value
-            if isinstance(value, n.Constant) and isinstance(value.value, _PYTHON_SCALARS) and not event.part:
-                return True
-            if event.part == "iteration" and isinstance(value, n.Call) and self._is_counter(value, event):
-                return True
-        return False
-
-    def _is_counter(self, call: n.Call, event: Event) -> bool:
-        values = self.project.evaluate(call.func, Moment(event.scope, event))
-        name = values[0].dotted if len(values) == 1 and isinstance(values[0], External) else ""
-        if name == "builtins.enumerate":
-            pair = event.node.target if isinstance(event.node, n.Loop | n.Clause) else None
-            first = pair.items[0] if isinstance(pair, n.Collection) else None
-            return isinstance(first, n.Name) and first.id == event.name
-        return name == "builtins.range"
 
     # Where it is called
 

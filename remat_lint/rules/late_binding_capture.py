@@ -31,17 +31,19 @@ from remat_lint.findings import Edit, Fix, Severity, Span
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.captures import Read
 from remat_lint.project.escapes import Escape
-from remat_lint.project.scopes import LoopNode, Scope
+from remat_lint.project.scopes import Event, LoopNode, Scope
 from remat_lint.project.values import FunctionRef, WrapSite
+from remat_lint.project.writes import varies
 from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent, safe
 
 
 @dataclass(frozen=True, slots=True)
 class _Late:
-    """The function, and the variables that it reads too late."""
+    """The function, the variables that it reads too late, and whether it reads them itself."""
 
     function: FunctionRef
     names: tuple[str, ...]
+    own: bool
 
 
 class LateBindingCapture(Rule):
@@ -193,10 +195,14 @@ def blocks(ws):
                 continue
             frame = function.made.frame
             for loop in reversed(function.made.loops):
-                late = [read for read in project.captures.reads(function) if _is_bound_by(read, loop, frame)]
+                late = [
+                    read
+                    for read in project.captures.reads(function)
+                    if _is_bound_by(read, loop, frame, project)
+                ]
                 if not late:
                     continue
-                leaving = _leaving(subject, Escape(project, frame, loop))
+                leaving = _leaving(project.place(subject), subject, Escape(project, frame, loop))
                 if leaving is None:
                     yield Silent("the function is used up in the round of the loop that makes it")
                     continue
@@ -210,9 +216,13 @@ def blocks(ws):
         names = tuple(dict.fromkeys(read.access.name for read in late))
         listed = " and ".join(f"`{name}`" for name in names)
         what = f"`{function.scope.name}`" if function.scope.name else "this lambda"
+        own = all(_lies_in(read, function) for read in late)
+        advice = f"pass {listed} as an argument to what reads it"
+        if own:
+            advice = f"bind it now, as a default: `*, {names[0]}={names[0]}`"
         message = (
             f"{what} leaves the round of the loop that makes it and reads {listed} when it is called: every collected "
-            f"function computes with the last value; bind it now, as a default: `*, {names[0]}={names[0]}`"
+            f"function computes with the last value; {advice}"
         )
         notes = [
             Note(Place(module, read.at), f"`{read.access.name}` is looked up here at the call")
@@ -224,7 +234,7 @@ def blocks(ws):
         if leaving.at != site.at:
             notes.append(Note(Place(module, site.at), f"where {what} is wrapped"))
         return Report(
-            Place(module, leaving.at), message, self.severity, tuple(notes), facts=_Late(function, names)
+            Place(module, leaving.at), message, self.severity, tuple(notes), facts=_Late(function, names, own)
         )
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
@@ -234,7 +244,12 @@ def blocks(ws):
         scope = late.function.scope
         kinds = {parameter.kind for parameter in scope.parameters()}
         taken = set(scope.bindings) | set(scope.declared)
-        if "double-star" in kinds or taken & set(late.names) or not isinstance(scope.node, n.Function):
+        if (
+            not late.own
+            or "double-star" in kinds
+            or taken & set(late.names)
+            or not isinstance(scope.node, n.Function)
+        ):
             return None
         defaults = ", ".join(f"{name}={name}" for name in late.names)
         text = defaults if kinds & {"star", "keyword-only"} else f"*, {defaults}"
@@ -245,22 +260,30 @@ def blocks(ws):
         )
 
 
-def _is_bound_by(read: Read, loop: LoopNode, frame: Scope) -> bool:
-    """Whether a read is of a variable that each round of `loop` binds."""
-    root = read.access.scope
+def _is_bound_by(read: Read, loop: LoopNode, frame: Scope, project: Analysis) -> bool:
+    """Whether a read is of a variable that a round of `loop` binds to something of its own."""
+    root, name = read.access.scope, read.access.name
     if root.kind == "class" or root.frame is not frame:
         return False
-    return any(loop in event.loops for event in root.bindings.get(read.access.name, ()))
+    bound = [event for event in root.bindings.get(name, ()) if loop in event.loops]
+    if isinstance(loop, n.Comprehension) or any(event.part not in ("", "element") for event in bound):
+        return bool(bound)
+    return bool(bound) and varies(n.Name(-1, name), loop, frame, project)
 
 
-def _leaving(site: WrapSite, escape: Escape) -> n.Expression | None:
+def _lies_in(read: Read, function: FunctionRef) -> bool:
+    """Whether a read stands in the text of a function, not in a helper that it calls."""
+    node, module = function.scope.node, function.scope.module
+    return read.module is module and any(above is node for above in module.builder.parents.chain(read.at))
+
+
+def _leaving(place: Event, site: WrapSite, escape: Escape) -> n.Expression | None:
     """Return the expression by which the wrapped function leaves its round."""
     if site.definition is not None:
         return escape.of_name(
             site.definition.name, site.definition.node.at if site.definition.node else site.at
         )
-    node = site.event.node
-    return escape.of(node) if isinstance(node, n.Call) else None
+    return escape.of(place.node) if isinstance(place.node, n.Call) else None
 
 
 def _append_parameter(place: Place, scope: Scope, node: n.Function, text: str) -> Edit:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from remat_lint.errors import RematLintError
 from remat_lint.findings import Position, Span
+from remat_lint.source.nesting import LIMIT, is_too_deep
 
 MAX_BYTES = 64 * 2**20
 """A larger file is refused: no program text is that large, and reading it could take the memory of the machine."""
@@ -206,7 +207,18 @@ def decode(data: bytes, path: Path) -> SourceText:
         raise SourceError(path, _explain(error, body, codec)) from error
     if row and name not in text:
         raise SourceError(path, f"encoding {name!r} in line {row} is not one for source text")
+    refuse_deep(text, path)
     return SourceText(path, text, "utf-8-sig" if marked else codec)
+
+
+def refuse_deep(text: str, path: Path) -> None:
+    """Refuse a text that no parser should be given.
+
+    Raises:
+        SourceError: its brackets are nested more deeply than Python allows.
+    """
+    if is_too_deep(text):
+        raise SourceError(path, f"has brackets nested more than {LIMIT} deep, which Python does not read")
 
 
 def _find_cookie(body: bytes) -> tuple[str, int]:

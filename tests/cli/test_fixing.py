@@ -16,6 +16,18 @@ def test_fix_writes_safe_fixes_and_reports_what_is_left(project, lint):
     assert "RML201" not in done.stdout
 
 
+def test_findings_without_a_safe_fix_are_left_in_a_file_that_was_fixed(project, lint):
+    both = (project / "argparse.py").read_text() + "\n" + (project / "stale.py").read_text()
+    (project / "both.py").write_text(both)
+    done = lint("both.py", "--fix", "--output-format", "concise")
+
+    assert done.returncode == 1
+    assert done.stdout == lint("both.py", "--output-format", "concise").stdout.replace(
+        "Found", "Fixed 1 finding in 1 file. Found"
+    )
+    assert "RML101" in done.stdout
+
+
 def test_a_fixed_file_is_clean_and_fixing_it_again_changes_nothing(project, lint):
     lint("argparse.py", "--fix")
     once = (project / "argparse.py").read_text()

@@ -70,6 +70,17 @@ def test_a_suppression_on_a_def_covers_the_function():
     assert lint(text).findings == ()
 
 
+def test_a_changed_text_is_linted_as_a_new_engine_would(tmp_path):
+    path = tmp_path / "x.py"
+    path.write_text(TEXT, encoding="utf-8")
+    engine = Engine(Settings(root=tmp_path))
+    engine.check_paths([tmp_path])
+    for changed in (TEXT, TEXT + "worse = jax.checkpoint(f, 2)\n", "import os\n" + TEXT, TEXT):
+        again = engine.check_text(changed, path).findings
+        assert again
+        assert again == Engine(Settings(root=tmp_path)).check_text(changed, path).findings
+
+
 def test_every_rule_answers_for_a_site_with_a_reason():
     engine = Engine(Settings(root=Path("/nowhere"), select=("ALL",)))
     sites = engine.sites_text(
@@ -87,6 +98,16 @@ def test_an_undecodable_file_is_one_finding(tmp_path):
     (finding,) = Engine(Settings(root=tmp_path)).check_paths([tmp_path]).findings
     assert finding.code == "RML001"
     assert "latin-99" in finding.message
+
+
+def test_a_text_that_would_crash_the_parser_is_one_finding(tmp_path):
+    deep = TEXT + "x = " + "(" * 5000 + ")" * 5000 + "\n"
+    (tmp_path / "a.py").write_text(deep, encoding="utf-8")
+    (tmp_path / "b.py").write_text("from a import bad\n" + TEXT, encoding="utf-8")
+    engine = Engine(Settings(root=tmp_path))
+    found = [(Path(f.path).name, f.code) for f in engine.check_paths([tmp_path]).findings]
+    assert found == [("a.py", "RML001"), ("b.py", "RML202")]
+    assert [f.code for f in lint(deep).findings] == ["RML001"]
 
 
 def test_linting_imports_neither_jax_nor_pygls(tmp_path):

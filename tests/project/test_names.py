@@ -122,3 +122,22 @@ def test_calls_of_what_a_site_returned_are_seen_through_names_attributes_and_tra
         """
     )
     assert sites.calls() == [[6, 7], [13], [13]]
+
+
+CHAIN = "".join(f"    a{i + 1} = a{i} or a{i}\n" for i in range(60))
+RING = "".join(f"        self.x{i} = self.x{(i + 1) % 12} or self.x{(i + 5) % 12}\n" for i in range(12))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"def wrap(a0):\n{CHAIN}    return jax.checkpoint(a60)\n\nf = wrap(lambda x: x)\n",
+        f"class A:\n    def __init__(self):\n{RING}{RING}\n    def go(self, x):\n        return jax.checkpoint(self.x0)(x)\n",
+        "def a(f): return b(f) or b(f)\ndef b(f): return a(f) or a(f)\nf = jax.checkpoint(a(abs))\n",
+    ],
+    ids=["doubling names", "attributes in a ring", "functions that call one another"],
+)
+def test_values_that_multiply_are_given_up_not_counted_out(sites, text):
+    sites.write(main=f"import jax\n\n{text}")
+    assert sites.all()
+    assert sites.engine().analysis.steps <= 20_001

@@ -69,12 +69,23 @@ def test_the_bytes_of_an_oversized_statement_are_parsed_only_if_it_spells_a_wrap
     assert ["too large" in problem for problem in result.remarks] == [True]
 
 
-def test_a_cut_inside_brackets_falls_back_to_the_whole_file(sites):
-    sites.write(
-        main="import jax\n\n\n@jax.checkpoint\ndef f(x):\n    return x\n\n\nbad = jax.checkpoint(f, (\nf\n), x)\n",
-    )
-    result = sites.engine().check_paths([sites.folder])
-    assert [finding.code for finding in result.findings] == ["RML202"]
+@pytest.mark.parametrize("place", range(2))
+def test_a_wrong_cut_falls_back_to_the_whole_file(sites, place):
+    # A matrix product at the start of a line looks like a decorator to the splitter.
+    parts = [
+        "def f(x):\n    return jax.checkpoint(g, x)\n",
+        "def g(x):\n    return x\n",
+        "A = 1\n",
+    ]
+    parts.insert(place, "y = (f(1)\n@f(2))\n")
+    sites.write(main="import jax\n\n" + "\n\n".join(parts))
+    engine = sites.engine()
+    assert [finding.code for finding in engine.check_paths([sites.folder]).findings] == ["RML202"]
+    module = engine.project.module(sites.folder / "main.py")
+    assert len(module.chunks) == 1
+    text = module.source.text.replace("jax.checkpoint(g, x)", "jax.checkpoint(g, x)  # remat-lint: ignore[RML202]")
+    sites.write(main=text)
+    assert sites.engine().check_paths([sites.folder]).findings == ()
 
 
 def test_a_broken_statement_costs_only_itself(sites):
