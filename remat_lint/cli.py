@@ -7,6 +7,7 @@ broken, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -58,6 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one command; leaves with a sentence on stderr where they cannot be understood."""
     parsers = make_parsers()
+    _refuse_misspelt(argv, parsers)
     arguments, rest = parsers[""].parse_known_args(_with_command(list(argv)))
     command = parsers[arguments.command]
     # argparse gives back paths that stand behind an option that stands behind a path.
@@ -71,7 +73,21 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         command.error(f"unknown argument {option!r}" + (f"; did you mean {hint!r}?" if hint else ""))
     if more:
         arguments.paths = [*arguments.paths, *more]
+    if "" in getattr(arguments, "paths", ()):
+        # `Path("")` is the current folder: with an unset variable of a script, `--fix` would rewrite all of it.
+        command.error("a path is empty")
     return arguments
+
+
+def _refuse_misspelt(argv: Sequence[str], parsers: dict[str, argparse.ArgumentParser]) -> None:
+    """Leave with a hint where the first word is neither a command nor a path, but much like a command."""
+    if not argv or argv[0].startswith("-") or argv[0] in parsers or os.path.lexists(argv[0]):
+        return
+    from remat_lint.config import nearest  # noqa: PLC0415 (start-up: needed for mistakes only)
+
+    hint = nearest(argv[0], [name for name in parsers if name])
+    if hint:
+        parsers[""].error(f"there is no command and no path {argv[0]!r}; did you mean {hint!r}?")
 
 
 def make_parsers() -> dict[str, argparse.ArgumentParser]:

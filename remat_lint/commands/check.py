@@ -97,6 +97,8 @@ def _check_paths(
 
 def _check_stdin(path: Path, settings: Settings, arguments: argparse.Namespace, console: Console) -> int:
     """Lint the text on stdin as if it were the file `path`; with `--fix` the fixed text is the result."""
+    if sys.stdin is None:
+        raise UsageError("stdin is closed, so `-` cannot be read")
     data = sys.stdin.buffer.read()
     engine = Engine(settings)
     fixed = Fixed(Result(files=1))

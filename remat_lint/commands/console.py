@@ -20,7 +20,7 @@ class Console:
 
     def __init__(self, color: str) -> None:
         self._choice = color
-        self._broken = False
+        self._broken = sys.stdout is None  # closed by whoever started this (`>&-`)
         self._failed = False
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
@@ -44,6 +44,9 @@ class Console:
 
     def write(self, pieces: Iterable[str]) -> None:
         """Print results; a reader who went away (`| head`) ends the printing, not the run."""
+        if sys.stdout is None:
+            self._fail("stdout is closed")
+            return
         try:
             for piece in pieces:
                 if self._broken:
@@ -52,17 +55,20 @@ class Console:
         except BrokenPipeError:
             self._close()
         except OSError as error:
-            self._fail(error)
+            self._fail(error.strerror or str(error))
 
     def write_bytes(self, data: bytes) -> None:
         """Print a fixed file as it is."""
+        if sys.stdout is None:
+            self._fail("stdout is closed")
+            return
         try:
             sys.stdout.flush()
             sys.stdout.buffer.write(data)
         except BrokenPipeError:
             self._close()
         except OSError as error:
-            self._fail(error)
+            self._fail(error.strerror or str(error))
 
     def error(self, sentence: str) -> None:
         """Say why something cannot be done."""
@@ -80,11 +86,12 @@ class Console:
     def finish(self, code: int) -> int:
         """Push everything out; the exit code is 2 if the results could not be written."""
         try:
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
         except BrokenPipeError:
             self._close()
         except OSError as error:
-            self._fail(error)
+            self._fail(error.strerror or str(error))
         return 2 if self._failed else code
 
     def _say(self, word: str, style: Style, sentence: str) -> None:
@@ -99,11 +106,12 @@ class Console:
             return True
         return _is_terminal(stream) and os.environ.get("TERM") != "dumb"
 
-    def _fail(self, error: OSError) -> None:
+    def _fail(self, reason: str) -> None:
         if not self._failed:
             self._failed = True
-            self.error(f"the results cannot be written: {error.strerror or error}")
-        self._close()
+            self.error(f"the results cannot be written: {reason}")
+        if not self._broken:
+            self._close()
 
     def _close(self) -> None:
         """Send the rest nowhere: the interpreter flushes stdout once more when it ends."""
@@ -118,6 +126,8 @@ def _is_terminal(stream: TextIO | None) -> bool:
 
 
 def _put(text: str) -> None:
+    if sys.stderr is None:
+        return
     try:
         sys.stderr.write(text)
         sys.stderr.flush()

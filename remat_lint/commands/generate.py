@@ -23,6 +23,8 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if arguments.output is None:
         _check_folder(Path(file), test)
     written = _write(test)
+    if test.missing:
+        console.warn(test.missing)
     shown = visible(View(Path.cwd()).path(str(test.path)))
     console.write([f"{shown}\n"])
     console.put_aside(
@@ -39,14 +41,21 @@ def _check_folder(file: Path, test: GeneratedTest) -> None:
 
 
 def _write(test: GeneratedTest) -> bool:
-    """Create the file; False if it stands there with the same text. Another text may hold someone's work."""
+    """Create the file; False if it stands there with the same text. Another text may hold someone's work.
+
+    The test that was written while no inputs were known is replaced.
+    """
     try:
         test.path.parent.mkdir(parents=True, exist_ok=True)
         with test.path.open("x", encoding="utf-8", newline="\n") as file:
             file.write(test.text)
     except FileExistsError as error:
-        if test.path.is_file() and test.path.read_text(encoding="utf-8", errors="replace") == test.text:
+        there = test.path.read_text(encoding="utf-8", errors="replace") if test.path.is_file() else None
+        if there == test.text:
             return False
+        if there == test.blank and not test.path.is_symlink():
+            test.path.write_text(test.text, encoding="utf-8", newline="\n")
+            return True
         raise UsageError(
             f"{test.path} is there already with another text; remove it or name a folder with --output"
         ) from error

@@ -78,9 +78,11 @@ def _explain(arguments: argparse.Namespace, view: View, console: Console) -> int
     except SourceError as error:
         raise UsageError(f"{name}: {error.reason}") from error
     chosen = [place for place in places if place.span.start.row <= row <= place.span.end.row]
+    chosen = chosen or [place for place in places if _runs_line(place, row)]
     if not chosen:
-        rows = ", ".join(str(row) for row in sorted({place.span.start.row for place in places}))
-        others = f"; sites stand in lines {rows}" if rows else ", nor anywhere else in the file"
+        rows = [str(row) for row in sorted({place.span.start.row for place in places})]
+        line = "a site stands in line" if len(rows) == 1 else "sites stand in lines"
+        others = f"; {line} {', '.join(rows)}" if rows else ", nor anywhere else in the file"
         raise UsageError(f"there is no checkpoint site in line {row} of {name}{others}")
     explained = [(place, list(engine.verdicts(place.site))) for place in chosen]
     if arguments.output_format == "json":
@@ -108,6 +110,16 @@ def _explain(arguments: argparse.Namespace, view: View, console: Console) -> int
             word = paint("reported" if one.report else "silent", style, color=view.color)
             console.write([f"  {one.rule.code} {one.rule.name}: {word}: {visible(one.reason)}\n"])
     return 0
+
+
+def _runs_line(place: Place, row: int) -> bool:
+    """Whether the line stands in a function that the site wraps, in the same file."""
+    spans = [
+        place.module.span(function.scope.node.at)
+        for function in place.site.functions
+        if function.scope.module is place.module and function.scope.node is not None
+    ]
+    return any(span.start.row <= row <= span.end.row for span in spans)
 
 
 def _line(place: Place, view: View) -> str:

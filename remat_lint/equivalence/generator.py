@@ -24,10 +24,19 @@ _PROJECT_MARKERS = ("pyproject.toml", "remat-lint.toml", ".git")
 
 @dataclass(frozen=True)
 class GeneratedTest:
-    """A test file that is not written yet: its place and its text."""
+    """A test file that is not written yet.
+
+    Attributes:
+        path: its place.
+        text: its text.
+        blank: its text as it is while no inputs are known; a file that holds this holds nobody's work.
+        missing: what to supply, if no inputs are known.
+    """
 
     path: Path
     text: str
+    blank: str
+    missing: str
 
 
 @dataclass(frozen=True)
@@ -226,13 +235,14 @@ def plan_test(file: Path, name: str, target: str) -> TestPlan:
     function = _find_function(program.body, name)
     if function is None:
         raise UsageError(f"{file} defines no function {name!r}")
+    blank = TestPlan(target, name, "none are known", None, missing=_ask_for_inputs(function, name))
     if isinstance(function, n.Class) or "." in name:
-        return TestPlan(target, name, "none are known", None, missing=_ask_for_inputs(function, name))
+        return blank
     example, origin = _find_inputs(program, function)
     if example is None:
-        return TestPlan(target, name, "none are known", None, missing=_ask_for_inputs(function, name))
+        return blank
     parameters = tuple(p.name for p in function.parameters if p.kind in ("positional", "positional-only"))
-    return TestPlan(target, name, origin, example, parameters)
+    return replace(blank, origin=origin, example=example, parameters=parameters)
 
 
 def generate(file: Path, name: str, out_dir: Path | None = None) -> GeneratedTest:
@@ -252,4 +262,10 @@ def generate(file: Path, name: str, out_dir: Path | None = None) -> GeneratedTes
     folder = (root / "tests") if out_dir is None else out_dir.resolve()
     place = file.relative_to(root) if folder.is_relative_to(root) else Path(os.path.relpath(file, folder))
     plan = plan_test(file, name, f"{place.as_posix()}:{name}")
-    return GeneratedTest(folder / f"test_remat_{file.stem}_{name.replace('.', '_')}.py", render_test(plan))
+    blank = replace(plan, origin="none are known", example=None)
+    return GeneratedTest(
+        folder / f"test_remat_{file.stem}_{name.replace('.', '_')}.py",
+        render_test(plan),
+        render_test(blank),
+        plan.missing.removeprefix("remat-lint: ") if plan.example is None else "",
+    )

@@ -16,7 +16,7 @@ _PYTHONS = ("bin/python", "Scripts/python.exe")
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python executable and why it was chosen."""
+    """A Python executable, and what it is: why it was chosen."""
 
     path: str
     origin: str
@@ -44,11 +44,11 @@ def choose_interpreter(asked: str | None, project: Path, environ: Mapping[str, s
             raise UsageError(
                 f"there is no Python interpreter {asked!r}: give --python the path of one that has jax and pytest"
             )
-        return Interpreter(found, "--python")
+        return Interpreter(found, "given by --python")
     active = environ.get("VIRTUAL_ENV")
     if active and (python := _python_in(Path(active))):
-        return Interpreter(python, "VIRTUAL_ENV")
+        return Interpreter(python, "the active environment")
     for name in _ENVIRONMENT_FOLDERS:
         if python := _python_in(project / name):
             return Interpreter(python, f"the project's {name}")
-    return Interpreter(own, "the interpreter of remat-lint")
+    return Interpreter(own, "the one that runs remat-lint")

@@ -68,7 +68,7 @@ def _render_case(case: Case) -> Iterator[str]:
 
 def _render_environment(report: Report) -> Iterator[str]:
     shown = report.environment
-    yield visible(f"interpreter  {report.interpreter} (chosen by {report.interpreter_origin})")
+    yield visible(f"interpreter  {report.interpreter} ({report.interpreter_origin})")
     if not shown:
         return
     yield visible(

@@ -105,7 +105,7 @@ def _quote_end(printed: str) -> str:
 def _refuse_missing(missing: Sequence[str], interpreter: Interpreter) -> None:
     if missing:
         raise UsageError(
-            f"{interpreter.path} (chosen by {interpreter.origin}) has no {' and no '.join(missing)}: "
+            f"{interpreter.path} ({interpreter.origin}) has no {' and no '.join(missing)}: "
             "install it there, or name another interpreter with --python"
         )
 

@@ -22,7 +22,7 @@ class TestPlan:
         origin: where the inputs come from, in words of ours.
         example: the inputs, or None if none are known.
         parameters: names of the positional parameters, for comments and for the message that asks for inputs.
-        missing: what to supply, if there are no inputs.
+        missing: what to supply where no inputs are known.
     """
 
     __test__ = False

@@ -170,6 +170,16 @@ class Analysis(Resolver):
     def _note_activation(self, function: FunctionRef, event: Event, *, cached: bool) -> None:
         self._activations.setdefault(function.scope, []).append(Activation(function, event, cached))
 
+    def getter(self, cls: Scope, name: str) -> Scope | None:
+        """Return the function behind a property of a class of the project."""
+        for step in self.lineage(cls):
+            for event in step.bindings.get(name, ())[:1]:
+                inner = event.inner
+                if inner is not None and inner.kind == "function" and self.method_kind(inner) == "property":
+                    return inner
+                return None
+        return None
+
     def access(self, node: n.Expression, scope: Scope) -> Access | None:
         """Return the way that a chain of attributes and items spells; None for other expressions and for imports."""
         steps: list[Step] = []
@@ -202,7 +212,7 @@ class Analysis(Resolver):
         cls = found.owner_class
         if cls is not None and found.parameters() and found.parameters()[0].name == name:
             kind = self.method_kind(found)
-            if kind == "method":
+            if kind in ("method", "property"):
                 return Access(cls, "", steps)
             if kind == "classmethod" and cls.parent is not None:
                 return Access(cls.parent, cls.name, steps)

@@ -106,6 +106,8 @@ class Captures:
                 access = self.project.access(node, scope)
                 if access is not None:
                     yield Read(access, module, node.at)
+                if isinstance(node, n.Attribute):
+                    yield from self._through_property(node, scope)
                 for inner in _indices(node):
                     yield from self._walk(inner, scope)
             case n.Call():
@@ -115,6 +117,17 @@ class Captures:
             case _:
                 for inner in _parts(node):
                     yield from self._walk(inner, scope)
+
+    def _through_property(self, node: n.Attribute, scope: Scope) -> Iterator[Read]:
+        """Yield what the getter of a property reads."""
+        for base in self.project.evaluate(node.value, Moment(scope, None)):
+            if isinstance(base, Instance):
+                getter = self.project.getter(base.cls.scope, node.attr)
+                access = base.access or self.project.access(node.value, scope)
+                if getter is not None and getter is not scope:
+                    holder = Instance(base.cls, access, base.made)
+                    for read in self._from_helper(FunctionRef(getter, None, holder), scope, 1, ()):
+                        yield Read(read.access, scope.module, node.at)
 
     def _walk_call(self, node: n.Call, scope: Scope) -> Iterator[Read]:
         callees = self._callees(node, scope)

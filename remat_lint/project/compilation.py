@@ -35,7 +35,7 @@ class Compiled:
         site: the site.
         event: when `jit` is applied: the call, or the definition that it decorates.
         at: number of the expression that stands for it.
-        options: the other arguments of `jit`.
+        options: the other arguments of `jit`, and of transformations between it and the site.
         name: the name that holds the result; empty if it is called at once.
     """
 
@@ -65,11 +65,31 @@ def compiled(site: WrapSite, project: Analysis) -> Iterator[Compiled]:
             if receiver is None:
                 continue
             functions = function_arguments(receiver, event.node)
-            if len(functions) == 1 and _is_only(functions[0], site, event, project):
+            settings = _settings(functions[0], site, event, project) if len(functions) == 1 else None
+            if settings is not None:
                 rest = tuple(a.value for a in event.node.args if a.value is not functions[0])
                 name = _holding(event.node, event.frame)
                 if name is not None:
-                    yield Compiled(site, event, event.node.at, rest, name)
+                    yield Compiled(site, event, event.node.at, (*rest, *settings), name)
+
+
+def _settings(
+    node: n.Expression, site: WrapSite, event: Event, project: Analysis
+) -> tuple[n.Expression, ...] | None:
+    """Return the options of the transformations around a site's result; None if `node` is anything else."""
+    if _is_only(node, site, event, project):
+        return ()
+    if not isinstance(node, n.Call):
+        return None
+    values = project.evaluate(node.func, Moment(event.scope, event))
+    receiver = (
+        lookup_receiver(values[0].dotted) if len(values) == 1 and isinstance(values[0], External) else None
+    )
+    if receiver is None or receiver.kind != "transform":
+        return None
+    functions = function_arguments(receiver, node)
+    inner = _settings(functions[0], site, event, project) if len(functions) == 1 else None
+    return None if inner is None else (*inner, *(a.value for a in node.args if a.value is not functions[0]))
 
 
 def _is_only(node: n.Expression, site: WrapSite, event: Event, project: Analysis) -> bool:

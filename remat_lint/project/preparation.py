@@ -27,6 +27,7 @@ MAKERS = frozenset(
 _MAKING = ("init", "build", "setup", "configure", "create", "make", "load", "restore", "from_", "reset_param")
 _ABSENT = frozenset({"AttributeError", "KeyError", "NameError", "IndexError", "LookupError"})
 _LEAVING = frozenset({"return", "raise", "continue"})
+_HASATTR = 2
 HIGHEST = 4
 
 
@@ -69,31 +70,50 @@ def _empties(write: Write) -> bool:
     emptied = isinstance(event.value, n.Constant) and event.value.value is None
     if isinstance(event.node, n.Bind) and event.node.how == "delete":
         emptied = True
-    if event.kind == "call":
+    func = event.node.func if event.kind == "call" and isinstance(event.node, n.Call) else None
+    if isinstance(func, n.Attribute) and func.attr in ("clear", "pop", "popitem"):
         emptied = True
-    at_home = event.frame is write.access.scope.frame and write.access.name and not event.loops
-    return emptied and not at_home and not is_maker(event.frame)
+    return emptied and not _is_at_home(write) and not is_maker(event.frame)
+
+
+def _is_at_home(write: Write) -> bool:
+    """Whether a write stands where its variable is made."""
+    event = write.event
+    return event.frame is write.access.scope.frame and bool(write.access.name) and not event.loops
 
 
 def _is_fill(write: Write, project: Analysis) -> bool:
-    """Whether a write happens only while nothing is there yet."""
+    """Whether a write happens only while nothing is there yet, by its own place or by the places of its calls."""
     event = write.event
+    func = event.node.func if event.kind == "call" and isinstance(event.node, n.Call) else None
+    if isinstance(func, n.Attribute) and func.attr == "setdefault":
+        return True
+    if _is_guarded(event, write.access, project):
+        return True
+    where = event.frame
+    runs = [one.event for one in project.activations(where) if not where.encloses(one.event.frame)]
+    return bool(runs) and all(is_maker(run.frame) or _is_guarded(run, write.access, project) for run in runs)
+
+
+def _is_guarded(event: Event, access: Access, project: Analysis) -> bool:
+    """Whether an event happens only while a place is empty."""
     builder = event.module.builder
     chain = list(builder.parents.chain(event.at))
     for above in chain:
         if isinstance(above, n.Try) and _in_handler(above, event):
             return True
+    guard = _Guard(access, event.scope, project)
     for branch_at, number in event.arms:
         branch = builder.branches.get(branch_at)
         if isinstance(branch, n.Branch) and branch.subject is None:
             tests = [arm.test for arm in branch.arms]
-            if _says(tests[number], write, project, missing=True):
+            if guard.says(tests[number], missing=True):
                 return True
-            if any(_says(test, write, project, missing=False) for test in tests[:number]):
+            if any(guard.says(test, missing=False) for test in tests[:number]):
                 return True
-        if isinstance(branch, n.Conditional) and _says(branch.test, write, project, missing=number == 0):
+        if isinstance(branch, n.Conditional) and guard.says(branch.test, missing=number == 0):
             return True
-    return any(_says(test, write, project, missing=False) for test in _left_before(event, chain))
+    return any(guard.says(test, missing=False) for test in _left_before(event, chain))
 
 
 def _in_handler(guard: n.Try, event: Event) -> bool:
@@ -120,37 +140,56 @@ def _left_before(event: Event, chain: list[n.Node]) -> Iterator[n.Expression]:
                     yield first.test
 
 
-def _says(test: n.Expression | None, write: Write, project: Analysis, *, missing: bool) -> bool:
-    """Whether a test holds only while what is written is `missing`, or only while it is there."""
-    if isinstance(test, n.Operation):
+class _Guard:
+    """Reads the tests in one scope that speak of one place."""
+
+    def __init__(self, access: Access, scope: Scope, project: Analysis) -> None:
+        self.access, self.scope, self.project = access, scope, project
+
+    def says(self, test: n.Expression | None, *, missing: bool) -> bool:
+        """Whether a test holds only while the place is empty (`missing`), or only while it is not."""
+        if isinstance(test, n.Operation):
+            return self._says(test, missing=missing)
+        if isinstance(test, n.Call):
+            named = isinstance(test.func, n.Name) and test.func.id == "hasattr" and len(test.args) == _HASATTR
+            return not missing and named and self._holds(test.args[0].value)
+        return not missing and test is not None and (self._is_it(test) or self._is_switch(test))
+
+    def _says(self, test: n.Operation, *, missing: bool) -> bool:
         operands = test.operands
         if test.op in ("and", "or"):
-            return any(_says(operand, write, project, missing=missing) for operand in operands)
+            return any(self.says(operand, missing=missing) for operand in operands)
         if test.op == "not":
-            return _says(operands[0], write, project, missing=not missing)
+            return self.says(operands[0], missing=not missing)
         if test.op in ("is", "==", "is not", "!="):
             nothing = isinstance(operands[1], n.Constant) and operands[1].value is None
-            return nothing and (test.op in ("is", "==")) is missing and _is_it(operands[0], write, project)
-        if test.op in ("in", "not in") and len(operands) == 2:  # noqa: PLR2004 - an item and its container
-            inside = project.access(operands[1], write.event.scope)
-            return (test.op == "not in") is missing and inside is not None and _holds(inside, write.access)
-        return False
-    if isinstance(test, n.Call):
-        named = isinstance(test.func, n.Name) and test.func.id == "hasattr" and len(test.args) == 2  # noqa: PLR2004 - an object and a name
-        inside = project.access(test.args[0].value, write.event.scope) if named else None
-        return not missing and inside is not None and _holds(inside, write.access)
-    return not missing and test is not None and _is_it(test, write, project)
+            return nothing and (test.op in ("is", "==")) is missing and self._is_it(operands[0])
+        return test.op in ("in", "not in") and (test.op == "not in") is missing and self._holds(operands[1])
 
+    def _is_it(self, node: n.Expression) -> bool:
+        return self.project.access(node, self.scope) == self.access
 
-def _is_it(node: n.Expression, write: Write, project: Analysis) -> bool:
-    return project.access(node, write.event.scope) == write.access
+    def _holds(self, node: n.Expression) -> bool:
+        """Whether the place is directly inside of what `node` is."""
+        container = self.project.access(node, self.scope)
+        return (
+            container is not None
+            and container.scope is self.access.scope
+            and container.name == self.access.name
+            and container.steps == self.access.steps[: len(container.steps)]
+            and len(self.access.steps) == len(container.steps) + 1
+        )
 
-
-def _holds(container: Access, access: Access) -> bool:
-    """Whether `access` is directly inside of `container`."""
-    return (
-        container.scope is access.scope
-        and container.name == access.name
-        and container.steps == access.steps[: len(container.steps)]
-        and len(access.steps) == len(container.steps) + 1
-    )
+    def _is_switch(self, node: n.Expression) -> bool:
+        """Whether a flag is set once and for all: `self.built`, to which nothing but True is ever written later."""
+        access = self.project.access(node, self.scope)
+        if access is None:
+            return False
+        later = [
+            write
+            for write in self.project.staleness.writes.to(access)
+            if not is_maker(write.event.frame) and not _is_at_home(write)
+        ]
+        return bool(later) and all(
+            isinstance(write.event.value, n.Constant) and write.event.value.value is True for write in later
+        )

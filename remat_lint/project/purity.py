@@ -32,6 +32,8 @@ def is_pure(call: n.Call, frame: Scope, project: Analysis, depth: int = 0) -> bo
     event = frame.module.happened(call.at)
     if event is None:
         return False
+    if isinstance(call.func, n.Attribute) and call.func.attr == "get" and not call.args:
+        return False  # of a queue, not of a dict
     values = project.evaluate(call.func, Moment(event.scope, event))
     return all(_is_pure(value, project, depth) for value in values)
 

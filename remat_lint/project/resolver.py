@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from remat_lint.facts import nodes as n
-from remat_lint.jaxapi.policies import lookup_policy
+from remat_lint.jaxapi.flow import lookup_receiver
+from remat_lint.jaxapi.policies import NAMESPACES, lookup_policy
 from remat_lint.jaxapi.wrappers import CANONICAL, SPELLING_WORDS
-from remat_lint.project.application import Application
+from remat_lint.project.application import TRANSPARENT, Application
 from remat_lint.project.modules import Module
 from remat_lint.project.scopes import Event, Scope, reaching
 from remat_lint.project.values import (
@@ -245,7 +246,7 @@ class Resolver(Application):
                 return NOTHING
             dotted = source.dotted
         full = f"{dotted}.{alias.name}"
-        if full in CANONICAL or lookup_policy(full) is not None:
+        if _is_public(full):
             return (External(full),)
         if source is not None and source is not module and self.has(source, alias.name):
             return self.exported(source.scope, alias.name)
@@ -260,7 +261,7 @@ class Resolver(Application):
     def exported(self, scope: Scope, name: str) -> tuple[Value, ...]:
         """Return what a module's name stands for once the module has run."""
         full = f"{scope.module.dotted}.{name}"
-        if full in CANONICAL:
+        if _is_public(full):
             return (External(full),)
         if not scope.module.matters:
             return (Deferred(scope, name),)
@@ -323,6 +324,8 @@ class Resolver(Application):
                 return (Member(base, attr),)
             case Deferred():
                 longer = base.then(attr)
+                if _is_public(longer.dotted):
+                    return (External(longer.dotted),)
                 # What a wrapper may be called is looked up although the module that passes it on spells none.
                 spells = any(word in attr for word in SPELLING_WORDS)
                 return self.force((longer,), moment) if spells else (longer,)
@@ -346,7 +349,7 @@ class Resolver(Application):
 
     def _module_attribute(self, base: ModuleRef, attr: str) -> tuple[Value, ...]:
         full = f"{base.dotted}.{attr}"
-        if full in CANONICAL or lookup_policy(full) is not None:
+        if _is_public(full):
             return (External(full),)
         module = base.scope.module
         if self.has(module, attr):
@@ -356,6 +359,12 @@ class Resolver(Application):
             if path is not None:
                 return (self.module_value(full, path),)
         return (External(full),)
+
+
+def _is_public(dotted: str) -> bool:
+    """Whether a name of the project is one that the tables know: the project is JAX, or a library on top of it."""
+    known = dotted in CANONICAL or dotted in NAMESPACES or dotted in TRANSPARENT
+    return known or lookup_policy(dotted) is not None or lookup_receiver(dotted) is not None
 
 
 def _distinct(values: tuple[Value, ...]) -> tuple[Value, ...]:

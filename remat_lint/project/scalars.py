@@ -53,6 +53,10 @@ def _scalar(value: Value) -> Scalar | None:
         return Scalar(frozenset({_TYPES.get(name, int)}))
     if isinstance(value, Given):
         types = annotated(value.parameter.annotation)
+        default = value.parameter.default
+        if value.parameter.annotation is None and isinstance(default, n.Constant):
+            # A parameter with the default True or False is a flag; one with a number may well get an array.
+            types = frozenset({bool} if isinstance(default.value, bool) else ())
         return Scalar(types, None, certain=False) if types else None
     return None
 

@@ -140,6 +140,11 @@ class Deferred:
     name: str
     steps: tuple[str, ...] = ()
 
+    @property
+    def dotted(self) -> str:
+        """The name as another file would spell it."""
+        return ".".join((self.scope.module.dotted, self.name, *self.steps))
+
     def then(self, step: str) -> Deferred:
         """Return the value one step further."""
         return Deferred(self.scope, self.name, (*self.steps, step))

@@ -28,7 +28,8 @@ from collections.abc import Iterator
 from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.flagtests import FlagTest
-from remat_lint.project.statics import static_option
+from remat_lint.project.invocations import signatures
+from remat_lint.project.statics import static_option, static_positions
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.options import add_option
@@ -193,6 +194,32 @@ def loss(x):
     return layer(x)
 """,
         ),
+        Bad(
+            "the caller's own flag is handed on",
+            """
+import jax
+
+@jax.checkpoint
+def layer(x, train):
+    return x if train is not True else -x
+#               ^^^^^^^^^^^^^^^^^
+
+def loss(x, train=False):
+    return layer(x, train)
+""",
+            severity=Severity.WARNING,
+            fixed="""
+import functools
+import jax
+
+@functools.partial(jax.checkpoint, static_argnums=(1,))
+def layer(x, train):
+    return x if train is not True else -x
+
+def loss(x, train=False):
+    return layer(x, train)
+""",
+        ),
         Good(
             "the flag is static, or bound by partial",
             """
@@ -208,6 +235,19 @@ def block(x, train):
 
 def loss(x):
     return layer(x, True) + jax.checkpoint(partial(block, train=False))(x)
+""",
+        ),
+        Good(
+            "the function knows whether its flag is static, and is wrapped both ways",
+            """
+import jax
+
+def layer(x, train, static):
+    return -x if static and train is True else x
+
+def loss(x):
+    plain = jax.checkpoint(layer, static_argnums=(2,))(x, True, False)
+    return plain + jax.checkpoint(layer, static_argnums=(1, 2))(x, True, True)
 """,
         ),
         Good(
@@ -280,6 +320,10 @@ def loss(x):
             evidence = find_evidence(traced, test, project)
             if evidence is None:
                 yield Silent(f"no call is seen that passes a Python bool or number as `{traced.name}`")
+            elif _is_static_elsewhere(traced, project):
+                yield Silent(
+                    f"another place wraps the function with `{traced.name}` static: it may handle both"
+                )
             elif _is_told(subject, test, evidence, project):
                 yield Silent("this test is reported for another place that wraps the function")
             else:
@@ -324,6 +368,18 @@ def _is_told(site: WrapSite, test: FlagTest, evidence: Evidence, project: Analys
             known = find_evidence(traced, same, project) if same.at == test.at else None
             if known is not None and known.certain >= evidence.certain:
                 return True
+    return False
+
+
+def _is_static_elsewhere(traced: TracedFlag, project: Analysis) -> bool:
+    """Whether the file also wraps the same function with the parameter static, so that its tests may be for that."""
+    site, scope = traced.site, traced.signature.function.scope
+    for other in project.wrap_sites(project.place(site).module):
+        if other is not site and traced.position is not None and _share(other, site):
+            for signature in signatures(other, project):
+                static = static_positions(other, signature, project)
+                if signature.function.scope is scope and traced.position in (static or ()):
+                    return True
     return False
 
 

@@ -140,6 +140,53 @@ class Stack:
             self.fns.append(run)
 """,
         ),
+        Bad(
+            "the variable is read by a helper: a default of the function would not help",
+            """
+import jax
+import jax.numpy as jnp
+
+def owner(x):
+    def scale():
+        return w
+
+    blocks = []
+    for w in (1.0, 2.0, 3.0):
+        blocks.append(jax.checkpoint(lambda h: jnp.sin(h) * scale()))
+        #             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    return [block(x) for block in blocks]
+""",
+            message=(
+                "this lambda leaves the round of the loop that makes it and reads `w` when it is called: every collected "
+                "function computes with the last value; pass `w` as an argument to what reads it"
+            ),
+        ),
+        Good(
+            "called out of its container in the same round",
+            """
+import jax
+
+def run(x, ws):
+    blocks = []
+    for w in ws:
+        blocks.append(jax.checkpoint(lambda h: h * w))
+        x = blocks[-1](x)
+    return x
+""",
+        ),
+        Good(
+            "each round binds the name to the same value",
+            """
+import jax
+
+def build(ws, width):
+    blocks = []
+    for _ in ws:
+        scale = 1.0 / width
+        blocks.append(jax.checkpoint(lambda h: h * scale))
+    return blocks
+""",
+        ),
         Good(
             "called in the same round",
             """

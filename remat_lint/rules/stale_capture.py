@@ -16,7 +16,8 @@ for each set of shapes.
 
 ## Fix safety
 The fix passes the changing value as an argument. It changes what the program computes, so it is unsafe. It is
-offered only when every call of the function is seen and can be rewritten.
+offered only when every call of the function is seen and can be rewritten, and when the text shows that the value can
+be traced or must be static: not for an object, nor where a test or a shape uses a value of a kind that is not known.
 
 ## References
 <https://docs.jax.dev/en/latest/gradient-checkpointing.html>
@@ -258,22 +259,6 @@ def run(x, ws):
 """,
         ),
         Good(
-            "the calls come after the last change",
-            """
-import jax
-
-def run(x, ws):
-    @jax.checkpoint
-    def layer(h):
-        return h * total
-
-    total = 0.0
-    for w in ws:
-        total = total + w
-    return layer(x) + layer(x)
-""",
-        ),
-        Good(
             "a bound method that is wrapped per call is another object each time",
             """
 import jax
@@ -293,19 +278,41 @@ class Net:
 """,
         ),
         Good(
-            "each round binds the captured name to the same thing",
+            "filled once, before the first call",
+            """
+import jax
+import jax.numpy as jnp
+
+class Attention:
+    def __init__(self, size):
+        self.size, self.mask = size, None
+        self.run = jax.checkpoint(self.scores)
+
+    def scores(self, x):
+        return x * self.mask
+
+    def prepare(self):
+        if self.mask is None:
+            self.mask = jnp.tril(jnp.ones((self.size, self.size)))
+
+    def __call__(self, x):
+        self.prepare()
+        return self.run(x)
+""",
+        ),
+        Good(
+            "changed and changed back before the next call",
             """
 import jax
 
-def run(x, options, layers):
-    def block(p, h):
-        return h * p * options["scale"]
-
-    block_ck = jax.checkpoint(block)
-    scale = 2.0
-    for p in layers:
-        options["scale"] = scale
-        x = block_ck(p, x)
+def train(model, batches, x):
+    model.training = True
+    step = jax.checkpoint(lambda h: h * 0.5 if model.training else h)
+    for batch in batches:
+        x = step(x) + batch
+        model.training = False
+        print(model.score(x))
+        model.training = True
     return x
 """,
         ),

@@ -10,6 +10,7 @@ of the plain side, values, gradients.
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -41,9 +42,10 @@ observers: list[Callable[[Evidence], None]] = []
 
 @dataclass(frozen=True)
 class _Raised:
-    """A run that ended in an exception."""
+    """A run that ended in an exception, before the function was there to be called or later."""
 
     error: Exception
+    loaded: bool = True
 
     def __str__(self) -> str:
         text = str(self.error).strip().splitlines()
@@ -64,14 +66,14 @@ class _Subject:
     differentiate: bool = True
 
     @contextmanager
-    def open(self) -> Iterator[tuple[Callable[..., Any], Arguments]]:
-        """Gives the function and its arguments, both made for this run."""
+    def open(self) -> Iterator[tuple[Any, Callable[..., Any]]]:
+        """Gives the module, if there is one, and the function, both loaded for this run."""
         if self.target is None:
             assert self.function is not None
-            yield self.function, self._arguments(None)
+            yield None, self.function
             return
-        with load_fresh(self.target) as (module, function):
-            yield function, self._arguments(module)
+        with load_fresh(self.target) as loaded:
+            yield loaded
 
     def _arguments(self, module: Any) -> Arguments:
         args = self.args(module) if callable(self.args) else self.args
@@ -88,9 +90,12 @@ class _Subject:
     ) -> list[Observation | _Raised]:
         """Runs one side: loads it, calls it once or twice, and keeps what came out or was raised."""
         runs: list[Observation | _Raised] = []
+        loaded = False
         observe_here = partial(observe, compiled=compiled, differentiate=self.differentiate)
         try:
-            with no_remat() if plain else nullcontext(), self.open() as (function, arguments):
+            with no_remat() if plain else nullcontext(), self.open() as (module, function):
+                loaded = True
+                arguments = self._arguments(module)
                 given = arguments if change is None else change(arguments)
                 runs.append(observe_here(function, *given))
                 if twice:
@@ -98,8 +103,14 @@ class _Subject:
         except UnsupportedJax:
             raise
         except Exception as error:  # noqa: BLE001 - the user's program may raise anything, and that is a result
-            runs.append(_Raised(error))
+            runs.append(_Raised(error, loaded))
         return runs
+
+    def find_line(self, error: Exception) -> str:
+        """Where in the file under test an exception came from, in words; empty if that is not known."""
+        file = str(self.target.file) if self.target is not None else ""
+        rows = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+        return f", in line {rows[-1]}" if rows else ""
 
     def applies_remat(self) -> bool:
         """Whether a checkpoint stands in the program, for a function whose traces were made by earlier calls."""
@@ -137,6 +148,11 @@ class _Check:
             self._evidence.notes.append(f"no gradients: the plain side raised {plain[0]} when differentiated")
             plain = self._subject.run(plain=True, twice=True)
         first = plain[0]
+        if isinstance(first, _Raised) and not first.loaded:
+            place = self._subject.find_line(first.error)
+            raise NotVerified(
+                f"{self._evidence.target} cannot be loaded: {first}{place}; nothing was compared"
+            ) from first.error
         if isinstance(first, _Raised):
             raise NotVerified(
                 f"[eager] the plain side raised {first}: the example inputs do not fit, or the program fails "

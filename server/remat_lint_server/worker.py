@@ -133,10 +133,10 @@ def _generate(job: Generate) -> Generated:
         saved = read_source(job.path).text
     except RematLintError as error:
         return Generated(trouble=str(error))
-    notes = (
-        () if saved == job.text else (f"{job.path.name} is not saved; the test is made for its saved text.",)
-    )
-    return Generated(test.path, test.text, notes)
+    notes = [test.missing] if test.missing else []
+    if saved != job.text:
+        notes.append(f"{job.path.name} is not saved; the test is made for its saved text.")
+    return Generated(test.path, test.text, tuple(notes))
 
 
 def _name_in_row(text: str, row: int) -> str:

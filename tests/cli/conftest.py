@@ -78,6 +78,12 @@ def project(tmp_path):
 
 
 @pytest.fixture
+def environ():
+    """The environment in which `python -m remat_lint` is the one under test."""
+    return environment()
+
+
+@pytest.fixture
 def spawn(tmp_path):
     """Start `remat-lint` without waiting for it."""
     started = []

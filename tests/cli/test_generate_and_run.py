@@ -46,6 +46,19 @@ def test_a_test_that_somebody_edited_is_not_overwritten(example, lint):
     assert file.read_text().endswith("# mine\n")
 
 
+def test_missing_inputs_are_said_at_once_and_the_empty_test_is_replaced_when_they_are_there(project, lint):
+    source, file = project / "example.py", project / "tests/test_remat_example_loss.py"
+    source.write_text(EXAMPLE.replace("# remat-lint: ex", "# ex"))
+    empty = lint("generate", "example.py::loss")
+    source.write_text(EXAMPLE)
+    filled = lint("generate", "example.py::loss")
+
+    assert empty.returncode == 0
+    assert "warning: no inputs of loss are known: write `# remat-lint: example(x=f32[4, 8])`" in empty.stderr
+    assert (filled.returncode, "Written" in filled.stderr) == (0, True)
+    assert "array((batch,))" in file.read_text()
+
+
 def test_no_test_is_written_through_a_link_out_of_the_project(example, lint, tmp_path_factory):
     outside = tmp_path_factory.mktemp("outside")
     (example / "tests").symlink_to(outside)

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -12,6 +13,9 @@ import pytest
     ("arguments", "sentence"),
     [
         (["missing"], "'missing' does not exist"),
+        (["chek", "stale.py"], "there is no command and no path 'chek'; did you mean 'check'?"),
+        (["", "stale.py"], "a path is empty"),
+        (["run", ""], "a path is empty"),
         (["--select", "RML101x"], "unknown selector 'RML101x' in --select; did you mean 'RML101'?"),
         (
             ["--ignore", "stale-captures"],
@@ -40,7 +44,7 @@ import pytest
         (["sites", "--why", "stale.py"], "--why needs PATH:LINE, not 'stale.py'"),
         (
             ["sites", "--why", "stale.py:1"],
-            "there is no checkpoint site in line 1 of stale.py; sites stand in lines 7",
+            "there is no checkpoint site in line 1 of stale.py; a site stands in line 7",
         ),
         (["sites", "--why", "missing.py:1"], "'missing.py' does not exist"),
     ],
@@ -168,6 +172,27 @@ def test_a_full_disk_is_said(project, spawn):
     assert (
         child.stderr.read() == b"remat-lint: error: the results cannot be written: No space left on device\n"
     )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is no such shell there")
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("stale.py --output-format json >&-", 2, "the results cannot be written: stdout is closed"),
+        ("- --fix <argparse.py >&-", 2, "the results cannot be written: stdout is closed"),
+        ("- <&-", 2, "stdin is closed, so `-` cannot be read"),
+        ("stale.py >/dev/null 2>&-", 1, ""),
+        ("missing 2>&-", 2, ""),
+    ],
+)
+def test_closed_streams_are_no_crash(project, environ, command, code, said):
+    line = f'"{sys.executable}" -m remat_lint {command}'
+    done = subprocess.run(
+        ["sh", "-c", line], cwd=project, env=environ, capture_output=True, timeout=120, check=False
+    )
+    assert (done.returncode, done.stdout) == (code, b"")
+    assert done.stderr.decode().startswith(f"remat-lint: error: {said}\n" if said else "")
+    assert b"Traceback" not in done.stderr
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are other ones there")

@@ -78,6 +78,10 @@ def test_why_tells_what_each_rule_says_of_a_site(project, lint):
     assert "  RML201 keyword-only-decorator: silent: " in text
 
 
+def test_why_finds_the_site_from_a_line_of_the_wrapped_function(project, lint):
+    assert lint("sites", "--why", "stale.py:4").stdout == lint("sites", "--why", "stale.py:7").stdout
+
+
 def test_why_for_programs(project, lint):
     (site,) = json.loads(lint("sites", "--why", "stale.py:7", "--output-format", "json").stdout)
     reported = {verdict["code"] for verdict in site["verdicts"] if verdict["reported"]}

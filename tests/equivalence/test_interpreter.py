@@ -21,14 +21,14 @@ def python_in(tmp_path):
 
 def test_the_one_asked_for_goes_before_the_active_then_the_projects_then_our_own(tmp_path, python_in):
     own = choose_interpreter(None, tmp_path, {}, sys.executable)
-    assert (own.path, own.origin) == (sys.executable, "the interpreter of remat-lint")
+    assert (own.path, own.origin) == (sys.executable, "the one that runs remat-lint")
     plain = python_in("venv")
     assert choose_interpreter(None, tmp_path, {}, sys.executable).path == plain
     hidden = python_in(".venv")
     assert choose_interpreter(None, tmp_path, {}, sys.executable).path == hidden
     active = python_in("elsewhere")
     environ = {"VIRTUAL_ENV": str(tmp_path / "elsewhere")}
-    assert choose_interpreter(None, tmp_path, environ, sys.executable).origin == "VIRTUAL_ENV"
+    assert choose_interpreter(None, tmp_path, environ, sys.executable).origin == "the active environment"
     assert choose_interpreter(None, tmp_path, environ, sys.executable).path == active
     assert choose_interpreter(plain, tmp_path, environ, sys.executable).path == plain
 

@@ -233,7 +233,7 @@ def test_an_interpreter_without_jax_is_named(tmp_path):
     (tmp_path / "pyproject.toml").write_text("")
     with pytest.raises(
         UsageError,
-        match=r"\.venv/bin/python \(chosen by the project's \.venv\) has no jax and no numpy and no pytest",
+        match=r"\.venv/bin/python \(the project's \.venv\) has no jax and no numpy and no pytest",
     ):
         run_paths([file], environ={"PATH": os.environ["PATH"]})
 

@@ -103,6 +103,39 @@ def test_a_wrapper_is_followed_through_a_reexport(sites, layout):
     assert [api for _, api, _ in sites.all(user.replace("__in__", "/"))] == ["jax.checkpoint"]
 
 
+def test_a_wrapper_is_seen_through_a_module_that_passes_its_package_on(sites):
+    sites.write(
+        pkg__in____init__="",
+        pkg__in__common="from flax import linen as nn\nimport jax as J\n",
+        pkg__in__model="import jax.numpy as jnp\nfrom .common import nn, J\n\nclass B(nn.Module): ...\n\nR = nn.remat(B)\ng = J.checkpoint(lambda x: x)\n",
+    )
+    assert [(api, bodies) for _, api, bodies in sites.all("pkg/model")] == [
+        ("flax.linen.remat", ["class B"]),
+        ("jax.checkpoint", ["<lambda>"]),
+    ]
+
+
+def test_modules_that_import_one_name_from_each_other_in_a_ring_give_nothing(sites):
+    sites.write(
+        pkg__in____init__="",
+        pkg__in__one="from .two import *\n# Layer\n",
+        pkg__in__two="from .one import Layer\n",
+        pkg__in__main="import jax\nfrom .two import Layer\n\ng = jax.checkpoint(Layer)\n",
+    )
+    assert [bodies for _, _, bodies in sites.all("pkg/main")] == [["unknown"]]
+
+
+def test_inside_a_library_its_own_names_mean_what_its_users_mean_by_them(sites):
+    sites.write(
+        flax__in____init__="from . import linen as linen\n",
+        flax__in__linen__in____init__="from .transforms import remat as remat\nfrom .module import compact as compact\n",
+        flax__in__linen__in__transforms="def checkpoint(f, **kw): return lift(f, **kw)\nremat = checkpoint\n",
+        flax__in__linen__in__module="def compact(f):\n    f.compact = True\n    return f\n",
+        test_it="from flax import linen as nn\n\nclass B:\n    @nn.remat\n    @nn.compact\n    def go(self, x): return x\n",
+    )
+    assert [(api, bodies) for _, api, bodies in sites.all("test_it")] == [("flax.linen.remat", ["B.go"])]
+
+
 def test_calls_of_what_a_site_returned_are_seen_through_names_attributes_and_transformations(sites):
     sites.write(
         main="""\

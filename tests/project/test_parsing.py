@@ -83,7 +83,9 @@ def test_a_wrong_cut_falls_back_to_the_whole_file(sites, place):
     assert [finding.code for finding in engine.check_paths([sites.folder]).findings] == ["RML202"]
     module = engine.project.module(sites.folder / "main.py")
     assert len(module.chunks) == 1
-    text = module.source.text.replace("jax.checkpoint(g, x)", "jax.checkpoint(g, x)  # remat-lint: ignore[RML202]")
+    text = module.source.text.replace(
+        "jax.checkpoint(g, x)", "jax.checkpoint(g, x)  # remat-lint: ignore[RML202]"
+    )
     sites.write(main=text)
     assert sites.engine().check_paths([sites.folder]).findings == ()
 

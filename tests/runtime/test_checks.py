@@ -139,12 +139,19 @@ def test_a_tracer_that_is_kept_does_not_pass():
         ("logarithm", zeros(X), r"out is not finite on the plain side"),
         ("random_noise", X, r"differs between two runs of the plain side"),
         ("wants_matrix", X, r"the plain side raised TypeError"),
-        ("missing", X, r"the plain side raised AttributeError"),
+        ("missing", X, r"^programs/.*:missing cannot be loaded: AttributeError: .*; nothing was compared$"),
     ],
 )
 def test_an_empty_comparison_is_not_verified(function, args, reason):
     with pytest.raises(NotVerified, match=reason):
         check_equivalence(f"programs/faults.py:{function}", args)
+
+
+def test_a_file_that_raises_when_it_is_loaded_is_told_from_a_function_that_raises():
+    with pytest.raises(
+        NotVerified, match=r"unloadable.py:layer cannot be loaded: TypeError: .*, in line 6; nothing"
+    ):
+        check_equivalence("programs/unloadable.py:layer", X)
 
 
 def test_a_program_that_jit_cannot_run_is_judged_by_its_eager_run():

@@ -4,7 +4,12 @@ import re
 from dataclasses import dataclass
 from itertools import product, starmap
 
+from .loops import LOOPS
+from .objects import OBJECTS
 from .parts import BUILD, CALLS, CAPTURES, DEFINITIONS, FRESH, VALUES, WRAPPINGS
+from .preparation import PREPARATION
+from .settings import SETTINGS
+from .values import VALUES_IN_LOOPS
 from .whole import WHOLE
 
 IMPORTS = {
@@ -104,6 +109,7 @@ def choose():
 
 def programs():
     """Return every program, each text once, in a fixed order."""
-    found = [*starmap(compose, choose()), *(Program(name, complete(text)) for name, text in WHOLE.items())]
+    whole = WHOLE | LOOPS | VALUES_IN_LOOPS | OBJECTS | PREPARATION | SETTINGS
+    found = [*starmap(compose, choose()), *(Program(name, complete(text)) for name, text in whole.items())]
     unique = {program.text: program for program in reversed(found)}
     return tuple(sorted(unique.values(), key=lambda program: program.name))

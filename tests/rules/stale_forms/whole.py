@@ -376,7 +376,7 @@ buffer = np.ones((64, 1024), np.float32)
 step = jax.checkpoint(lambda x: x * (jnp.dot(buffer, buffer.T)).mean())
 for v in WS:
     buffer[:] = v
-    out.append(step(x))
+    out.append(jax.block_until_ready(step(x)))
 """),
     "read / shape only": layered("""
 shift = jnp.zeros(4)
