@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.jaxapi.policies import NAMESPACES, lookup_policy
@@ -135,13 +137,19 @@ class Resolver(Application):
         return tuple(value for event in live for value in self.bound(event, moment.env))[:MOST_VALUES]
 
     def _starred(self, name: str, root: Scope) -> tuple[Value, ...]:
-        for event in root.bindings.get("*", ()):
-            if isinstance(event.value, n.Import):
-                path = root.module.project.find(root.module.path, event.value.module or "", event.value.level)
-                module = None if path is None else root.module.project.module(path)
-                if module is not None and module is not root.module and module.lookup(name):
-                    return self.exported(module.scope, name)
+        for module in self._star_sources(root.module):
+            if self.has(module, name):
+                return self.exported(module.scope, name)
         return (External(f"builtins.{name}"),)
+
+    def _star_sources(self, module: Module) -> Iterator[Module]:
+        """Yield the modules of the project that `from … import *` brings into a module."""
+        for event in module.lookup("*") if "import *" in module.source.text else ():
+            if isinstance(event.value, n.Import):
+                path = module.project.find(module.path, event.value.module or "", event.value.level)
+                source = None if path is None else module.project.module(path)
+                if source is not None and source is not module:
+                    yield source
 
     def bound(self, event: Event, env: Environment | None) -> tuple[Value, ...]:
         """Return what a binding gives its name."""
@@ -263,13 +271,29 @@ class Resolver(Application):
         full = f"{scope.module.dotted}.{name}"
         if _is_public(full):
             return (External(full),)
-        if not scope.module.matters:
+        if not scope.module.matters and not self._passes_on(scope.module, name):
             return (Deferred(scope, name),)
         return self.name(name, Moment(scope, None))
 
+    def _passes_on(self, module: Module, name: str) -> bool:
+        """Whether a package only imports a name: its own text need not tell what that name is."""
+        if module.path.name != "__init__.py":
+            return False
+        return all(isinstance(event.value, n.Import) for event in module.lookup(name))
+
     def has(self, module: Module, name: str) -> bool:
-        """Whether a module binds a name; one that does not matter is not parsed for the answer."""
-        return bool(module.lookup(name)) if module.matters else name in module.source.text
+        """Whether a module binds a name; of those that do not matter, only packages are parsed for the answer."""
+        parsed = module.matters or module.path.name == "__init__.py"
+        if module.lookup(name) if parsed else name in module.source.text:
+            return True
+        guard = ("has", module.path, name)
+        if name.startswith("_") or guard in self.active:
+            return False
+        self.active.add(guard)
+        try:
+            return any(self.has(source, name) for source in self._star_sources(module))
+        finally:
+            self.active.discard(guard)
 
     def force(self, values: tuple[Value, ...], moment: Moment) -> tuple[Value, ...]:
         """Look up what was deferred among `values`."""

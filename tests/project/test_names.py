@@ -115,6 +115,28 @@ def test_a_wrapper_is_seen_through_a_module_that_passes_its_package_on(sites):
     ]
 
 
+@pytest.mark.parametrize("passed", ["from .wrapping import *", "from .wrapping import again"])
+@pytest.mark.parametrize(
+    "use", ["from pkg import again", "from pkg import *", "import pkg\nagain = pkg.again"]
+)
+def test_a_package_passes_on_what_its_modules_define(sites, passed, use):
+    sites.write(
+        pkg__in____init__=f"{passed}\n",
+        pkg__in__wrapping="import jax\n\ndef again(f, on):\n    return jax.checkpoint(f) if on else f\n",
+        main=f"import jax\n{use}  # a remat\n\ndef body(x): return x\n\ng = again(body, True)\n",
+    )
+    assert [bodies for _, _, bodies in sites.all("main")] == [["body"]]
+
+
+def test_a_word_in_a_package_that_binds_nothing_leaves_its_module_of_that_name(sites):
+    sites.write(
+        pkg__in____init__="# Has a map.\n",
+        pkg__in__map="import jax\n\ndef again(f):\n    return jax.checkpoint(f)\n",
+        main="import jax  # a remat\nfrom pkg import map\n\ndef body(x): return x\n\ng = map.again(body)\n",
+    )
+    assert [bodies for _, _, bodies in sites.all("main")] == [["body"]]
+
+
 def test_modules_that_import_one_name_from_each_other_in_a_ring_give_nothing(sites):
     sites.write(
         pkg__in____init__="",
