@@ -110,6 +110,14 @@ def _refuse_missing(missing: Sequence[str], interpreter: Interpreter) -> None:
         )
 
 
+def _refuse_absent(paths: Sequence[Path]) -> None:
+    if not paths:
+        raise UsageError("name the test files or folders to run")
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"there is no {path}")
+
+
 def run_paths(
     paths: Sequence[Path],
     *,
@@ -133,11 +141,7 @@ def run_paths(
     Raises:
         UsageError: a path does not exist, the interpreter cannot be started, or jax or pytest is missing there.
     """
-    if not paths:
-        raise UsageError("name the test files or folders to run")
-    missing_paths = [str(path) for path in paths if not path.exists()]
-    if missing_paths:
-        raise UsageError(f"there is no {missing_paths[0]}")
+    _refuse_absent(paths)
     given = os.environ if environ is None else environ
     started = time.monotonic()
     root = _find_root(paths[0].resolve())

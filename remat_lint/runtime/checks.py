@@ -239,6 +239,20 @@ class _Check:
             raise Mismatch(f"[{stage}] {failed[0].describe()}; {len(failed)} of {len(errors)} leaves differ")
 
 
+def _judge(check: _Check, evidence: Evidence) -> None:
+    """Run a check, note its verdict and tell the observers."""
+    try:
+        check.run()
+        evidence.verdict = "verified"
+    except (Mismatch, NotVerified) as outcome:
+        evidence.verdict = "mismatch" if isinstance(outcome, Mismatch) else "not verified"
+        evidence.reason = str(outcome)
+        raise
+    finally:
+        for observer in observers:
+            observer(evidence)
+
+
 def check_equivalence(
     target: str | Callable[..., Any],
     args: Sequence[Any] | Callable[[Any], Sequence[Any]] = (),
@@ -279,15 +293,5 @@ def check_equivalence(
     else:
         subject = _Subject(None, target, args, kwargs or {})
         evidence = Evidence(getattr(target, "__qualname__", repr(target)), tolerance=RULE)
-    try:
-        _Check(subject, evidence, widening).run()
-    except (Mismatch, NotVerified) as outcome:
-        evidence.verdict = "mismatch" if isinstance(outcome, Mismatch) else "not verified"
-        evidence.reason = str(outcome)
-        raise
-    else:
-        evidence.verdict = "verified"
-        return evidence
-    finally:
-        for observer in observers:
-            observer(evidence)
+    _judge(_Check(subject, evidence, widening), evidence)
+    return evidence
