@@ -50,11 +50,13 @@ class ExampleError(RematLintError):
     Args:
         message: what is wrong and what may stand there.
         column: 1-based column of the fault in the comment.
+        row: the line of the comment in its file, if it came from one.
     """
 
-    def __init__(self, message: str, column: int) -> None:
-        self.message, self.column = message, column
-        super().__init__(f"column {column}: {message}")
+    def __init__(self, message: str, column: int, row: int | None = None) -> None:
+        self.message, self.column, self.row = message, column, row
+        line = "" if row is None else f"line {row}, "
+        super().__init__(f"{line}column {column}: {message}")
 
 
 @dataclass(frozen=True, slots=True)

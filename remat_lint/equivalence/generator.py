@@ -178,10 +178,10 @@ def _find_inputs(program: _Program, function: n.Function) -> tuple[Example | Non
         try:
             example = arrange(parse_example(comment.text), function.parameters)
         except ExampleError as error:
-            raise ExampleError(f"line {comment.row}: {error.message}", error.column) from error
+            raise ExampleError(error.message, error.column, comment.row) from error
         if example is None:
             raise ExampleError(
-                f"line {comment.row}: the example does not fit the parameters of {function.name}", 1
+                f"the example does not fit the parameters of {function.name}", 1, comment.row
             )
         return example, f"the example comment in line {comment.row}"
     names = find_names(program.body)

@@ -136,6 +136,8 @@ class Escape:
         return any(isinstance(v, External) and v.dotted in _MAKERS for v in self._callee(above))
 
     def _bound(self, bind: n.Bind, node: n.Expression) -> n.Expression | None:
+        if bind.how == "augmented":
+            return node if self._is_extended(bind.targets[0]) else None
         for target in bind.targets:
             if isinstance(target, n.Subscript):
                 moving = not isinstance(target.index, n.Constant)
@@ -144,6 +146,14 @@ class Escape:
             if isinstance(target, n.Name):
                 return self.of_name(target.id, bind.at)
         return None
+
+    def _is_extended(self, target: n.Expression) -> bool:
+        """Whether `target += [value]` puts the value into a container made before the loop."""
+        if not isinstance(target, n.Name):
+            return self._is_outer(target)
+        bound = [event for event in self.frame.events if event.kind == "bind" and event.name == target.id]
+        fresh = [event for event in bound if self.loop in event.loops and not _is_augmented(event.node)]
+        return not fresh
 
     def _uses(self, name: str, after: int) -> Iterator[n.Name]:
         """Yield the reads of a name in the loop behind the node with number `after`."""
@@ -157,6 +167,10 @@ class Escape:
                 elif not isinstance(part, n.Function | n.Class):
                     todo.append(part)
         yield from sorted(found, key=lambda use: use.at)
+
+
+def _is_augmented(node: n.Node) -> bool:
+    return isinstance(node, n.Bind) and node.how == "augmented"
 
 
 def _reads_inside(node: n.Node) -> Iterator[n.Node]:

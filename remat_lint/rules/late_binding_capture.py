@@ -187,6 +187,28 @@ def build(ws, width):
     return blocks
 """,
         ),
+        Bad(
+            "a list that grows by `+=`",
+            """
+import jax
+
+def build(ws):
+    fns = []
+    for w in ws:
+        fns += [jax.checkpoint(lambda x: x * w)]
+        #       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    return fns
+""",
+            fixed="""
+import jax
+
+def build(ws):
+    fns = []
+    for w in ws:
+        fns += [jax.checkpoint(lambda x, *, w=w: x * w)]
+    return fns
+""",
+        ),
         Good(
             "called in the same round",
             """

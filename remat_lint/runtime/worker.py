@@ -91,9 +91,14 @@ class VerdictPlugin:
 
 
 def _last_line(text: str) -> str:
-    """The exception of a traceback as pytest prints it: its first line marked `E`, else the last line."""
+    """The exception of a traceback as pytest prints it: its first line marked `E`, else the last line.
+
+    A syntax error has its place and the line itself before it.
+    """
     lines = [line for line in text.splitlines() if line.strip()]
     marked = [line[1:].strip() for line in lines if line.startswith("E ")]
+    if marked and marked[0].startswith('File "'):
+        return f"{marked[-1]} ({marked[0]})"
     return marked[0] if marked else (lines[-1].strip() if lines else "no message")
 
 

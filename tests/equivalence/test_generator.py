@@ -115,7 +115,7 @@ def test_annotations_give_one_size_to_one_symbol(plan):
 def test_keyword_only_parameters_stay_keywords_and_required_ones_are_needed(plan):
     made = plan("# remat-lint: example(x=f32[4, 8], n=3)\ndef f(x, *, n): return x\n")
     assert made.example == Example((F32,), (("n", Literal(3)),))
-    with pytest.raises(ExampleError, match=r"line 5: the example does not fit the parameters of f"):
+    with pytest.raises(ExampleError, match=r"line 5, column 1: the example does not fit the parameters of f"):
         plan("# remat-lint: example(x=f32[4, 8])\ndef f(x, *, n): return x\n")
 
 
@@ -129,7 +129,7 @@ def test_a_wrapped_name_takes_the_parameters_of_its_function(plan):
 
 
 def test_a_faulty_comment_is_told_with_line_and_column(plan):
-    with pytest.raises(ExampleError, match="column 25: line 5: 'f31' is no dtype"):
+    with pytest.raises(ExampleError, match="line 5, column 25: 'f31' is no dtype"):
         plan("# remat-lint: example(x=f31[4])\ndef f(x): return x\n")
 
 
