@@ -180,9 +180,7 @@ def _find_inputs(program: _Program, function: n.Function) -> tuple[Example | Non
         except ExampleError as error:
             raise ExampleError(error.message, error.column, comment.row) from error
         if example is None:
-            raise ExampleError(
-                f"the example does not fit the parameters of {function.name}", 1, comment.row
-            )
+            raise ExampleError(f"the example does not fit the parameters of {function.name}", 1, comment.row)
         return example, f"the example comment in line {comment.row}"
     names = find_names(program.body)
     shared = {name for node in walk(program.body) if isinstance(node, n.Declare) for name in node.names}

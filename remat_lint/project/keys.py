@@ -136,11 +136,29 @@ def varies_with(site: WrapSite, call: n.Call, loop: LoopNode, event: Event, proj
         return "static arguments are chosen elsewhere"
     for position, argument in enumerate(call.args):
         if argument.keyword is None and (position in static or position - len(call.args) in static):
-            if varies(argument.value, loop, frame, project):
+            comes_again = isinstance(argument.value, n.Name) and _comes_again(argument.value.id, loop, frame)
+            if varies(argument.value, loop, frame, project) and not comes_again:
                 return "a static argument is another one in each round"
         elif _shape_varies(argument.value, loop, event, project, 0):
             return "the shape or type of an argument is another one in each round"
     return ""
+
+
+def _comes_again(name: str, loop: LoopNode, frame: Scope) -> bool:
+    """Whether a loop over literal values visibly gives its variable one of them twice."""
+    for event in frame.bindings.get(name, ()):
+        if loop in event.loops and event.part == "iteration" and isinstance(event.value, n.Collection):
+            parts = [
+                item.items[event.position]
+                if isinstance(item, n.Collection)
+                and event.position is not None
+                and event.position < len(item.items)
+                else item
+                for item in event.value.items
+            ]
+            values = [part.value for part in parts if isinstance(part, n.Constant)]
+            return len(values) > len(set(values))
+    return False
 
 
 def _shape_varies(node: n.Expression, loop: LoopNode, event: Event, project: Analysis, depth: int) -> bool:

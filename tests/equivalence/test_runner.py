@@ -102,6 +102,12 @@ def test_a_mismatch_names_the_leaf_and_outweighs_everything(run):
     assert report.cases[3].reason == "OSError: disk"
 
 
+def test_a_file_with_a_syntax_error_says_which(run):
+    (case,) = run("x = (\n").cases
+    assert case.status == "error"
+    assert case.reason.startswith("SyntaxError: '(' was never closed (File ")
+
+
 @pytest.mark.parametrize(
     "text",
     [
