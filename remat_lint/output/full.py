@@ -13,7 +13,7 @@ from remat_lint.output.view import View
 _CONTEXT = 2
 _STYLES = {Severity.ERROR: Style.ERROR, Severity.WARNING: Style.WARNING, Severity.INFO: Style.INFO}
 _GRADES = {
-    Applicability.UNSAFE: "this fix may change what the program does; `--unsafe-fixes` applies it",
+    Applicability.UNSAFE: "this fix may change what the program does; `--fix --unsafe-fixes` applies it",
     Applicability.PLACEHOLDER: "this fix has a gap to fill in; apply it in an editor",
 }
 

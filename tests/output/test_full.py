@@ -142,7 +142,9 @@ def test_an_unsafe_fix_and_a_placeholder_say_how_to_get_them(make):
     hole = one.finding(fix=one.fix(one.edit("w", "v"), grade=Applicability.PLACEHOLDER))
 
     assert "RML101 `layer`" in full(one, unsafe)
-    assert "note: this fix may change what the program does; `--unsafe-fixes` applies it" in full(one, unsafe)
+    assert "note: this fix may change what the program does; `--fix --unsafe-fixes` applies it" in full(
+        one, unsafe
+    )
     assert full(one, unsafe, unsafe_fixes=True).startswith("RML101 [*] ")
     assert "note: this fix may" not in full(one, unsafe, unsafe_fixes=True)
     assert "note: this fix has a gap to fill in" in full(one, hole, unsafe_fixes=True)
