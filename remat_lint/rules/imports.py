@@ -32,6 +32,22 @@ def _add_import(module: Module, package: str) -> Edit:
         if isinstance(event.value, n.Import) and event.value.module != "__future__" and not event.arms:
             first = event.value
             break
-    row = module.span(first.at).start.row if first is not None else 1
+    row = module.span(first.at).start.row if first is not None else _first_row(module)
     start = Position(row, 1)
     return Edit(Span(start, start), f"import {package}\n")
+
+
+def _first_row(module: Module) -> int:
+    """Return the first row for an import: behind leading comments, the docstring and imports from `__future__`."""
+    row = 1
+    for number, statement in enumerate(statement for body in module.builder.bodies for statement in body):
+        docstring = (
+            number == 0 and isinstance(statement, n.Evaluate) and isinstance(statement.value, n.Constant)
+        )
+        future = isinstance(statement, n.Import) and statement.module == "__future__"
+        if not docstring and not future:
+            heads = getattr(statement, "decorators", ())
+            start = min(module.span(node.at).start.row for node in (statement, *heads))
+            return start if number == 0 else row
+        row = module.span(statement.at).end.row + 1
+    return row

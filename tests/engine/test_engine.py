@@ -123,3 +123,18 @@ def test_linting_imports_neither_jax_nor_pygls(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "#!/usr/bin/env python\n# coding: utf-8\n",
+        '"""Text."""\n',
+        '"""Text."""\nfrom __future__ import annotations\n',
+    ],
+)
+def test_an_import_that_a_fix_adds_stands_behind_what_must_come_first(head):
+    body = "def build():\n    import jax\n\n    @jax.checkpoint(prevent_cse=False)\n    def f(x):\n        return x\n"
+    (finding,) = lint(head + body, select=("RML201",)).findings
+    added = [edit for edit in finding.fix.edits if edit.content.startswith("import")]
+    assert [edit.span.start.row for edit in added] == [head.count("\n") + 1]
