@@ -93,12 +93,6 @@ def lookup_policy(dotted: str) -> Policy | None:
     return POLICIES.get(name) if namespace in NAMESPACES else None
 
 
-def split_policy(dotted: str) -> str | None:
-    """Return the last part of `dotted` if it is an attribute of the namespace, known or not, else None."""
-    namespace, _, name = dotted.rpartition(".")
-    return name if namespace in NAMESPACES else None
-
-
 def find_nearest(name: str, kind: Kind | None = None) -> Policy | None:
     """Return the one member within edit distance 2 of `name` (of `kind`, if given); None when unsure.
 

@@ -77,10 +77,6 @@ class Body:
         """Whether what `scope` binds is made anew by each trace."""
         return scope.frame in self.entries
 
-    def is_nested(self, scope: Scope) -> bool:
-        """Whether a function of the body is the wrapped one or defined inside it."""
-        return self.root.function.scope.encloses(scope)
-
 
 def bodies(site: WrapSite, project: Analysis) -> Iterator[Body]:
     """Yield the body of each function that a site wraps; of a class its `__call__`."""
