@@ -114,12 +114,12 @@ class Analyzer:
         return None
 
     async def _run(self) -> None:
-        while True:
+        while not self._worker.closed:
             key = await self._next()
             snapshot = self._snapshots().get(key)
             if snapshot is not None:
                 checked = await self._check(snapshot)
-                if snapshot.is_same(self._snapshots().get(key)):
+                if not self._worker.closed and snapshot.is_same(self._snapshots().get(key)):
                     self._keep(snapshot, checked)
                 # A newer version has its own due time; nobody wants this answer any more.
 
@@ -145,6 +145,8 @@ class Analyzer:
             try:
                 answer: Checked = await self._worker.ask(job)
             except WorkerDied as error:
+                if self._worker.closed:
+                    break
                 log.error("the analysis process ended while checking %s: %s", snapshot.path, error)  # noqa: TRY400 (a fact of the child; this process has no trace of it)
                 if attempt:
                     # This text ends it every time; the next change is tried again.

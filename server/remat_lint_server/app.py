@@ -36,6 +36,6 @@ async def _initialized(ls: RematServer, params: types.InitializedParams) -> None
     await sync.watch_files(ls)
 
 
-def _shutdown(ls: RematServer, params: None) -> None:
+async def _shutdown(ls: RematServer, params: None) -> None:
     del params
-    ls.worker.kill()
+    await ls.worker.close()

@@ -30,6 +30,9 @@ class Worker:
     Args:
         died: called each time the worker ended without being asked to, in a job or between jobs.
         limit_s: seconds after which a job counts as hanging.
+
+    Attributes:
+        closed: whether it was ended for good.
     """
 
     def __init__(self, died: Callable[[], None], limit_s: float = LIMIT_S) -> None:
@@ -37,12 +40,13 @@ class Worker:
         self._died = died
         self._process: asyncio.subprocess.Process | None = None
         self._turn = asyncio.Lock()
+        self.closed = False
 
     async def ask(self, job: Job) -> Any:
         """Return the worker's answer.
 
         Raises:
-            WorkerDied: it ended before it answered; the next call starts a new one.
+            WorkerDied: it ended before it answered; the next call starts a new one, unless `close` was called.
         """
         # Shielded: a caller that is cancelled half-way must not leave its answer in the pipe for the next one.
         return await asyncio.shield(asyncio.ensure_future(self._exchange(job)))
@@ -51,6 +55,16 @@ class Worker:
         """End the worker at once, if one runs."""
         if self._process is not None and self._process.returncode is None:
             self._process.kill()
+
+    async def close(self) -> None:
+        """End the worker for good and wait until it is gone.
+
+        An event loop that is torn down while a child is being started may wait for that child for ever.
+        """
+        self.closed = True
+        self.kill()
+        async with self._turn:
+            await self._discard()
 
     async def _exchange(self, job: Job) -> Any:
         async with self._turn:
@@ -68,9 +82,13 @@ class Worker:
     async def _round_trip(self, data: bytes) -> bytes:
         if self._process is not None and self._process.returncode is not None:
             await self._discard()
+        if self.closed:
+            raise EOFError("the server is leaving")
         if self._process is None:
             self._process = await _start()
             log.info("worker process %d started", self._process.pid)
+            if self.closed:
+                raise EOFError("the server is leaving")
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -84,8 +102,10 @@ class Worker:
         if process is not None:
             if process.returncode is None:
                 process.kill()
-            log.warning("worker process %d ended with %s", process.pid, await process.wait())
-            self._died()
+            code = await process.wait()
+            if not self.closed:
+                log.warning("worker process %d ended with %s", process.pid, code)
+                self._died()
 
 
 async def _start() -> asyncio.subprocess.Process:

@@ -153,6 +153,26 @@ def test_worker_has_no_relative_places_on_its_import_path(monkeypatch):
     assert "-P" in command()
 
 
+@pytest.mark.parametrize("pause_ms", [0.2, 0.3, 0.5, 0.6, 3])
+def test_server_leaves_while_its_worker_works_or_starts(tmp_path, start, pause_ms):
+    process = start()
+    talk(process, tmp_path, os.getpid())
+    text = "import jax\n" + "@jax.checkpoint\ndef f(x):\n    return x\n" * 2000
+    item = {"uri": (tmp_path / "b.py").as_uri(), "languageId": "python", "version": 1, "text": text}
+    process.stdin.write(frame("textDocument/didOpen", {"textDocument": item}))
+    process.stdin.flush()
+    time.sleep(0.3)
+    process.stdin.write(frame("shutdown", None, 2))
+    process.stdin.flush()
+    assert select.select([process.stdout], [], [], LIMIT_S)[0]
+    # A worker that died is started anew: the end may fall into that moment. Standard input stays open.
+    time.sleep(pause_ms / 1000)
+    process.stdin.write(frame("exit", None))
+    process.stdin.flush()
+    assert process.wait(LIMIT_S) == 0
+    wait_for_end(*children(process.pid))
+
+
 @pytest.mark.asyncio(loop_scope="module")
 async def test_killed_worker_is_started_again_and_reported_once(connect):
     session = await connect()
