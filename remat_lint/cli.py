@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import NoReturn
 
@@ -21,10 +21,6 @@ from remat_lint.output.terminal import visible
 
 INTERRUPTED = 130
 USAGE = 2
-
-_SELECTORS = (
-    "codes (RML101), prefixes (RML1), names (stale-capture), categories (memory) or ALL, with commas between"
-)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -58,9 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one command; leaves with a sentence on stderr where they cannot be understood."""
-    parsers = make_parsers()
+    words = _with_command(list(argv))
+    parsers = make_parsers(words[0])
     _refuse_misspelt(argv, parsers)
-    arguments, rest = parsers[""].parse_known_args(_with_command(list(argv)))
+    arguments, rest = parsers[""].parse_known_args(words)
     command = parsers[arguments.command]
     # argparse gives back paths that stand behind an option that stands behind a path.
     more = [word for word in rest if not word.startswith("-") or word == "-"] if "paths" in arguments else []
@@ -90,8 +87,11 @@ def _refuse_misspelt(argv: Sequence[str], parsers: dict[str, argparse.ArgumentPa
         parsers[""].error(f"there is no command and no path {argv[0]!r}; did you mean {hint!r}?")
 
 
-def make_parsers() -> dict[str, argparse.ArgumentParser]:
-    """The parser of each command by its name, and of the whole command line under the empty name."""
+def make_parsers(wanted: str) -> dict[str, argparse.ArgumentParser]:
+    """The parser of each command by its name, and of the whole command line under the empty name.
+
+    Only the command that is wanted has its arguments: those of `check` bring the settings, which others can spare.
+    """
     parser = _Parser(
         prog="remat-lint",
         description="Finds misuse of jax.checkpoint / jax.remat, and proves that checkpointed code computes the same.",
@@ -100,32 +100,32 @@ def make_parsers() -> dict[str, argparse.ArgumentParser]:
     )
     parser.add_argument("--version", action="version", version=f"remat-lint {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for add in (_add_check, _add_rule, _add_sites, _add_generate, _add_run):
-        command = add(commands)
-        command.add_argument(
-            "--color",
-            choices=("auto", "always", "never"),
-            default="auto",
-            help="colours (default: on a terminal)",
+    for name, (text, fill) in _commands().items():
+        command = commands.add_parser(
+            name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False
         )
-        command.add_argument("-v", "--verbose", action="store_true", help="say what is done, on stderr")
+        if name == wanted:
+            _fill(command, fill)
     return {"": parser, **commands.choices}
+
+
+def _fill(command: _Parser, fill: Callable[[_Parser], None]) -> None:
+    """Give a command its arguments, and those that every command has."""
+    fill(command)
+    command.add_argument(
+        "--color",
+        choices=("auto", "always", "never"),
+        default="auto",
+        help="colours (default: on a terminal)",
+    )
+    command.add_argument("-v", "--verbose", action="store_true", help="say what is done, on stderr")
 
 
 def _with_command(argv: list[str]) -> list[str]:
     """Put `check` in front where no command is named."""
-    if argv and argv[0] in {"check", "rule", "sites", "generate", "run", "-h", "--help", "--version"}:
+    if argv and argv[0] in {*_commands(), "-h", "--help", "--version"}:
         return argv
     return ["check", *argv]
-
-
-_Commands = argparse._SubParsersAction  # noqa: SLF001 (the type has no public name)
-
-
-def _add(commands: _Commands[_Parser], name: str, text: str) -> _Parser:
-    return commands.add_parser(
-        name, help=text, description=f"{text[0].upper()}{text[1:]}.", allow_abbrev=False
-    )
 
 
 def _add_paths(command: _Parser) -> None:
@@ -138,12 +138,28 @@ def _add_paths(command: _Parser) -> None:
     command.add_argument("--isolated", action="store_true", help="use no configuration file")
 
 
-def _add_check(commands: _Commands[_Parser]) -> _Parser:
-    command = _add(commands, "check", "lint files and folders")
+def _add_settings(command: _Parser, name: str) -> None:
+    """Give a command the options that configuration files have too."""
+    from remat_lint.config.kinds import Switch  # noqa: PLC0415 (start-up)
+    from remat_lint.config.options import options_of  # noqa: PLC0415 (start-up)
+
+    add = command.add_argument_group(
+        "settings",
+        "Each has the same name in a configuration file; `remat-lint config` explains them.",
+    ).add_argument
+    for option in options_of(name):
+        text = option.summary.replace("%", "%%")
+        if isinstance(option.kind, Switch):
+            add(option.flag, action="append_const", const="true", dest=option.attribute, help=text)
+            negative, shown = f"--no-{option.key}", argparse.SUPPRESS
+            add(negative, action="append_const", const="false", dest=option.attribute, help=shown)
+        else:
+            add(option.flag, metavar=option.kind.metavar, action="append", help=text)
+
+
+def _fill_check(command: _Parser) -> None:
     _add_paths(command)
     add = command.add_argument
-    add("--select", metavar="WHAT", action="append", default=[], help=f"run these rules only: {_SELECTORS}")
-    add("--ignore", metavar="WHAT", action="append", default=[], help="leave these rules out")
     add("--fix", action="store_true", help="apply safe fixes")
     add("--unsafe-fixes", action="store_true", help="count fixes that may change the program as fixes too")
     add(
@@ -155,11 +171,16 @@ def _add_check(commands: _Commands[_Parser]) -> _Parser:
     add("--output-format", choices=FORMATS, default="full", help="how findings are printed (default: full)")
     add("--statistics", action="store_true", help="print how often each rule speaks instead of the findings")
     add("--exit-zero", action="store_true", help="exit 0 whatever is found")
-    return command
+    add("--show-files", action="store_true", help="print the files that would be linted, and lint nothing")
+    add(
+        "--show-settings",
+        action="store_true",
+        help="print the settings and where each comes from, and lint nothing",
+    )
+    _add_settings(command, "check")
 
 
-def _add_rule(commands: _Commands[_Parser]) -> _Parser:
-    command = _add(commands, "rule", "explain one rule, or list all of them")
+def _fill_rule(command: _Parser) -> None:
     command.add_argument(
         "rule", metavar="CODE|NAME", nargs="?", help="the rule, such as RML101 or stale-capture"
     )
@@ -167,32 +188,37 @@ def _add_rule(commands: _Commands[_Parser]) -> _Parser:
     command.add_argument(
         "--output-format", choices=("text", "json", "markdown"), default="text", help="default: text"
     )
-    return command
 
 
-def _add_sites(commands: _Commands[_Parser]) -> _Parser:
-    command = _add(commands, "sites", "list the places where a function is checkpointed")
+def _fill_config(command: _Parser) -> None:
+    command.add_argument("key", metavar="KEY", nargs="?", help="the setting, such as per-file-ignores")
+    command.add_argument(
+        "--output-format",
+        choices=("text", "json", "json-schema", "markdown"),
+        default="text",
+        help="default: text; json-schema describes configuration files to editors",
+    )
+
+
+def _fill_sites(command: _Parser) -> None:
     _add_paths(command)
     command.add_argument(
         "--why", metavar="PATH:LINE", help="say for one site what each rule found, or why nothing"
     )
     command.add_argument("--output-format", choices=("text", "json"), default="text", help="default: text")
-    return command
+    _add_settings(command, "sites")
 
 
-def _add_generate(commands: _Commands[_Parser]) -> _Parser:
-    command = _add(commands, "generate", "write a test that a checkpointed function computes the same")
+def _fill_generate(command: _Parser) -> None:
     command.add_argument(
         "target", metavar="PATH::NAME", help="the function, such as src/model.py::Model.loss"
     )
     command.add_argument(
         "-o", "--output", metavar="DIR", help="folder for the test file (default: the tests of the project)"
     )
-    return command
 
 
-def _add_run(commands: _Commands[_Parser]) -> _Parser:
-    command = _add(commands, "run", "run equivalence tests of checkpointed functions in your Python")
+def _fill_run(command: _Parser) -> None:
     add = command.add_argument
     add("paths", metavar="PATH", nargs="+", help="test files and folders; the code in them is run")
     add(
@@ -202,7 +228,6 @@ def _add_run(commands: _Commands[_Parser]) -> _Parser:
     )
     add("--timeout", metavar="S", type=_seconds, default=120.0, help="seconds for one test (default: 120)")
     add("--output-format", choices=("text", "json"), default="text", help="default: text")
-    return command
 
 
 def _seconds(text: str) -> float:
@@ -213,3 +238,15 @@ def _seconds(text: str) -> float:
     if not 0 < value < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value
+
+
+def _commands() -> Mapping[str, tuple[str, Callable[[_Parser], None]]]:
+    """What each command does, and what gives it its arguments."""
+    return {
+        "check": ("lint files and folders", _fill_check),
+        "rule": ("explain one rule, or list all of them", _fill_rule),
+        "config": ("explain the settings of configuration files", _fill_config),
+        "sites": ("list the places where a function is checkpointed", _fill_sites),
+        "generate": ("write a test that a checkpointed function computes the same", _fill_generate),
+        "run": ("run equivalence tests of checkpointed functions in your Python", _fill_run),
+    }

@@ -70,12 +70,14 @@ class Engine:
         """What looks into files that may hold a site; made when the first one is met."""
         from remat_lint.inspection import Inspector  # noqa: PLC0415 - a tree without a site does not pay for the rules
 
-        return Inspector(self.settings, self._overlays, whole=self._whole)
+        return Inspector(self.settings, self.project)
 
-    @property
+    @functools.cached_property
     def project(self) -> Project:
         """The modules read so far."""
-        return self.inspector.project
+        from remat_lint.project.modules import Project  # noqa: PLC0415 - the same
+
+        return Project(self.settings.root, SPELLING_WORDS, self._overlays, whole=self._whole)
 
     @property
     def analysis(self) -> Analysis:
@@ -101,10 +103,15 @@ class Engine:
         """
         files = self.discover(paths)
         collected = _Collected()
+        later: list[Path] = []
         for number, path in enumerate(files.files):
-            self._check_opened(path, functools.partial(self._open, path), collected)
+            self._check_opened(path, functools.partial(self._open, path, later), collected)
             if progress is not None:
                 progress(number + 1, len(files.files))
+        # Where no file of the project spells a wrapper, none can reach one through another.
+        if len(later) < len(files.files) or self.settings.root not in map(Path.absolute, paths):
+            for path in later:
+                self._check_opened(path, functools.partial(self._open, path), collected)
         problems = tuple(f"{problem.path}: {problem.reason}" for problem in files.problems)
         return collected.result(len(files.files), problems)
 
@@ -119,7 +126,7 @@ class Engine:
         for path in self.discover(paths).files:
             module = self._open(path)
             if module is not None:
-                for site in self.analysis.wrap_sites(module):
+                for site in (*self.analysis.wrap_sites(module), *self.analysis.relayed_sites(module)):
                     yield module, site
 
     def sites_text(self, text: str, path: Path) -> tuple[WrapSite, ...]:
@@ -134,27 +141,47 @@ class Engine:
     def _matters(self, data: bytes) -> bool:
         return mentions(data, _WORDS) and mentions(data, _FRAMEWORKS)
 
-    def _open(self, path: Path) -> Module | None:
-        """Return the module of a file that may hold a site; None if it cannot."""
+    def _open(self, path: Path, later: list[Path] | None = None) -> Module | None:
+        """Return the module of a file that may hold a site; None if it cannot.
+
+        Files that spell no wrapper are put into `later` if it is given, to be asked for what they import.
+        """
         if path in self._overlays:
             return self._open_text(self._overlays[path], path)
         data = read_bytes(path)
         if not self._matters(data):
-            return None
-        return self.project.known(path) or self.project.add(decode(data, path))
+            if later is not None:
+                later.append(path)
+                return None
+            if not self._leads(path):
+                return None
+        module = self.project.known(path) or self.project.add(decode(data, path))
+        return module if self._matters(data) or self.analysis.factories.is_reached(module) else None
+
+    def _leads(self, path: Path) -> bool:
+        """Whether a file that spells no wrapper itself may reach one by what it imports from the project."""
+        return bool(self.project.reach.leads(path))
 
     def _open_text(self, text: str, path: Path) -> Module | None:
-        if not self._matters(text.encode("utf-8", "surrogatepass")):
-            return None
+        matters = self._matters(text.encode("utf-8", "surrogatepass"))
         known = self.project.known(path)
-        if known is not None:
-            if known.source.text == text:
-                return known
+        if (known is not None and known.source.text != text) or self.project.reach.has_other(path, text):
             # All that is known of the project speaks of the old text: its sites, and what other files import of it.
-            del self.inspector
-        refuse_deep(text, path)
-        self.project.overlays[path] = text
-        return self.project.add(SourceText(path, text))
+            self._forget()
+            known = None
+        if known is None:
+            self.project.overlays[path] = text
+        if not matters and not self._leads(path):
+            return None
+        if known is None:
+            refuse_deep(text, path)
+            known = self.project.add(SourceText(path, text))
+        return known if matters or self.analysis.factories.is_reached(known) else None
+
+    def _forget(self) -> None:
+        """Begin anew with the files of the project."""
+        del self.project
+        self.__dict__.pop("inspector", None)
 
     def _check_opened(self, path: Path, open_it: Callable[[], Module | None], collected: _Collected) -> None:
         """Collect the findings of a file, or the one that says why it cannot be opened."""

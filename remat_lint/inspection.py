@@ -8,19 +8,22 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 from remat_lint import rules
-from remat_lint.config import Settings
+from remat_lint.config import ALWAYS_SELECTED, Settings
+from remat_lint.config.selectors import best
 from remat_lint.findings import Finding, Position, Related, Severity, Span
-from remat_lint.jaxapi.wrappers import SPELLING_WORDS
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.modules import Module, Project
-from remat_lint.project.policies import PolicyUse, policy_uses
+from remat_lint.project.names import NameUse, name_uses
+from remat_lint.project.namespace import MemberUse, member_uses
+from remat_lint.project.policies import PolicyOption, PolicyUse, policy_options, policy_uses
+from remat_lint.project.spellings import ImportUse, import_uses
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.rule import Note, Place, Report, Rule, Silent
+from remat_lint.source.patterns import fits
 from remat_lint.suppressions import Scope as SuppressionScope
 from remat_lint.suppressions import Suppressions
 
@@ -41,14 +44,13 @@ class Inspector:
 
     Args:
         settings: the resolved configuration.
-        overlays: text of unsaved files by absolute path.
-        whole: parse every statement of the files that matter, to compare with.
+        project: its modules.
     """
 
-    def __init__(self, settings: Settings, overlays: Mapping[Path, str], *, whole: bool) -> None:
+    def __init__(self, settings: Settings, project: Project) -> None:
         self.settings = settings
-        self.project = Project(settings.root, SPELLING_WORDS, overlays, whole=whole)
-        self.analysis = Analysis(self.project)
+        self.project = project
+        self.analysis = Analysis(self.project, settings.jax_version)
         self.selected = tuple(
             rule
             for rule in rules.registry().values()
@@ -58,21 +60,38 @@ class Inspector:
     def inspect(self, module: Module) -> tuple[list[Finding], list[str]]:
         """Return the findings of a module, and remarks about statements that were left out."""
         found: list[Finding] = []
-        subjects: Mapping[type, Sequence[Any]] = {Module: (module,), WrapSite: (), PolicyUse: ()}
+        subjects: Mapping[type, Sequence[Any]] = {Module: (module,)}
         with self._isolated(rules.registry()["RML900"], module, found):
-            subjects = self._subjects(module)
-        for rule in self.selected:
-            for subject in subjects[rule.subject]:
+            subjects = self.subjects(module)
+        for rule in self.selected_in(module):
+            if WrapSite not in subjects and rule.code not in ALWAYS_SELECTED:
+                continue  # what the analysis could not do, it cannot do for one rule either
+            for subject in subjects.get(rule.subject, ()):
                 with self._isolated(rule, module, found):
-                    answers = rule.check(subject, self.analysis)
+                    answers = (self._on_project(rule, a) for a in rule.check(subject, self.analysis))
                     found += [
                         self._finding(rule, a, subject, module) for a in answers if isinstance(a, Report)
                     ]
         comments = [comment for chunk in module.chunks for comment in chunk.comments]
-        scopes = suppression_scopes(module, subjects[WrapSite])
+        scopes = suppression_scopes(module, subjects.get(WrapSite, ()))
         kept = Suppressions.from_comments(comments, module.source, scopes).split(found).kept
         remarks = [f"{module.path}: {fault.message}" for fault in module.faults if not fault.syntax]
         return list(kept), remarks
+
+    def selected_in(self, module: Module) -> tuple[Rule, ...]:
+        """Return the rules that run on a module: the selected ones without those left out in files like it."""
+        settings = self.settings
+        left_out = [
+            selector
+            for pattern, selectors in settings.per_file_ignores
+            if fits(pattern, module.path, settings.pattern_root)
+            for selector in selectors
+        ]
+        return tuple(
+            rule
+            for rule in self.selected
+            if rule.code in ALWAYS_SELECTED or not best(left_out, rule.code, rule.name, rule.category)
+        )
 
     def shows(self, finding: Finding) -> bool:
         """Whether a finding is shown, or only counted."""
@@ -84,16 +103,25 @@ class Inspector:
         for rule in self.selected:
             if rule.subject is WrapSite:
                 answered = False
-                for answer in rule.check(site, self.analysis):
+                for answer in (self._on_project(rule, a) for a in rule.check(site, self.analysis)):
                     answered = True
                     reason = answer.reason if isinstance(answer, Silent) else answer.message
                     yield Verdict(rule, None if isinstance(answer, Silent) else answer, reason)
                 if not answered:
                     yield Verdict(rule, None, rule.silence)
 
-    def _subjects(self, module: Module) -> Mapping[type, Sequence[Any]]:
+    def subjects(self, module: Module) -> Mapping[type, Sequence[Any]]:
+        """Return what rules are asked about in a module, by kind."""
         sites = self.analysis.wrap_sites(module)
-        return {WrapSite: sites, PolicyUse: policy_uses(module, sites, self.analysis), Module: (module,)}
+        return {
+            Module: (module,),
+            WrapSite: sites,
+            PolicyUse: policy_uses(module, sites, self.analysis),
+            PolicyOption: policy_options(module, sites, self.analysis),
+            MemberUse: member_uses(module, self.analysis),
+            NameUse: name_uses(module, self.analysis),
+            ImportUse: import_uses(module, self.analysis),
+        }
 
     @contextlib.contextmanager
     def _isolated(self, rule: Rule, module: Module, found: list[Finding]) -> Iterator[None]:
@@ -103,6 +131,18 @@ class Inspector:
         except Exception as error:  # a defect of one rule must not cost the other findings
             log.debug("%s failed on %s", rule.code, module.path, exc_info=True)
             found.append(_crash(rule, error, module))
+
+    def _on_project(self, rule: Rule, answer: Report | Silent) -> Report | Silent:
+        """Make an answer true of the releases of JAX that the project may run on; `Rule` tells how."""
+        spec = (answer.versions or rule.versions) if isinstance(answer, Report) else ""
+        if not spec or isinstance(answer, Silent) or self.analysis.jax.all(spec):
+            return answer
+        part, whole = self.analysis.jax.part(spec), self.analysis.jax
+        if not part.releases:
+            return Silent(f"this holds in JAX {spec} only, and the project runs on {whole.describe()}")
+        severity = Severity.WARNING if answer.severity is Severity.ERROR else answer.severity
+        said = "" if part.describe() in answer.message else f" (on {part.describe()})"
+        return replace(answer, severity=severity, message=answer.message + said)
 
     def _finding(self, rule: Rule, report: Report, subject: object, module: Module) -> Finding:
         """Make the finding of a report.
@@ -120,7 +160,8 @@ class Inspector:
         related = tuple(Related(str(n.place.module.path), n.place.span, n.message) for n in notes)
         span = report.span or place.span
         path = str(place.module.path)
-        return Finding(rule.code, rule.name, report.severity, report.message, path, span, fix, related)
+        severity = self.settings.severity_of(report.severity, rule.code, rule.name, rule.category)
+        return Finding(rule.code, rule.name, severity, report.message, path, span, fix, related)
 
 
 def _crash(rule: Rule, error: Exception, module: Module) -> Finding:

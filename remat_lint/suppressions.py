@@ -12,20 +12,14 @@ and `ignore` without brackets, cover nothing: what is hidden must be named.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from remat_lint.config import ALWAYS_SELECTED
 from remat_lint.findings import Finding
 from remat_lint.source.comments import Comment
+from remat_lint.source.ignores import find_ignores
 from remat_lint.source.text import SourceText
-
-_OWN = re.compile(
-    r"#\s*+remat-lint:\s*+(ignore-file|ignore)\s*+\[([^\]#]*+)\]\s*+(?:--\s*+((?:(?!#\s*+(?:remat-lint:|noqa)).)*+))?"
-)
-_NOQA = re.compile(r"#\s*+noqa\s*+:\s*+([A-Z]++\d++(?:[\s,]++[A-Z]++\d++)*+)", re.IGNORECASE)
-_CODE = re.compile(r"RML\d{3}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +131,10 @@ class Suppressions:
 
 def parse(comment: Comment) -> tuple[Suppression, ...]:
     """The suppressions that one comment holds, not yet placed; several may stand behind one another."""
-    text = comment.text
-    entries = []
-    if "remat-lint" in text:
-        for kind, listed, reason in _OWN.findall(text):
-            selectors = tuple(filter(None, (selector.strip() for selector in listed.split(","))))
-            entries.append(Suppression(comment.row, selectors, reason.strip(), kind))
-    for listed in _NOQA.findall(text):
-        selectors = tuple(code.upper() for code in re.split(r"[\s,]+", listed) if _CODE.fullmatch(code))
-        if selectors:
-            entries.append(Suppression(comment.row, selectors, "", "noqa"))
-    return tuple(entries)
+    return tuple(
+        Suppression(comment.row, tuple(one.name for one in found.listed), found.reason, found.kind)
+        for found in find_ignores(comment)
+    )
 
 
 def _place(

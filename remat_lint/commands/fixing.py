@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remat_lint.commands.console import Console
 from remat_lint.engine import Engine, Result
 from remat_lint.findings import Finding
-from remat_lint.fixes import FixError, Outcome, fix_text, write
 from remat_lint.source.text import SourceError, SourceText
+
+if TYPE_CHECKING:
+    from remat_lint.fixes import Outcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,8 @@ def fix_all(
 
     A file that cannot be saved keeps its findings, and a sentence says why.
     """
+    from remat_lint.fixes import FixError, Outcome, fix_text  # noqa: PLC0415 (start-up: most runs fix nothing)
+
     sources = dict(result.sources)
     outcomes: list[Outcome] = []
     failed = False
@@ -60,6 +65,7 @@ def fix_all(
 
 def saver(root: Path) -> Callable[[Outcome], None]:
     """What puts fixed files on disk, for the project `root`."""
+    from remat_lint.fixes import write  # noqa: PLC0415 (start-up: most runs fix nothing)
 
     def save(outcome: Outcome) -> None:
         path = outcome.before.path

@@ -10,9 +10,10 @@ from typing import Any
 from remat_lint.commands.console import Console
 from remat_lint.config import nearest
 from remat_lint.errors import UsageError
+from remat_lint.output.pages import page
 from remat_lint.output.terminal import Style, paint
 from remat_lint.rules import registry
-from remat_lint.rules.rule import Bad, Good, Rule
+from remat_lint.rules.rule import Rule
 
 
 def run(arguments: argparse.Namespace, console: Console) -> int:
@@ -56,39 +57,11 @@ def describe(rule: Rule) -> dict[str, Any]:
         "name": rule.name,
         "category": rule.category,
         "severity": rule.severity.value,
+        "versions": rule.versions,
         "summary": rule.summary,
         "fix": rule.has_fix,
         "explanation": rule.explanation,
     }
-
-
-def page(rule: Rule) -> str:
-    """A rule's page in Markdown, with its examples."""
-    fix = "sometimes has a fix" if rule.has_fix else "has no fix"
-    parts = [
-        f"# {rule.name} ({rule.code})\n",
-        f"{rule.category}, {rule.severity.value}, {fix}\n",
-        rule.explanation,
-        "",
-    ]
-    examples = list(_examples(rule))
-    if examples:
-        parts += ["## Examples", *examples]
-    return "\n".join(parts)
-
-
-def _examples(rule: Rule) -> Iterator[str]:
-    heads = {Bad: "Reported", Good: "Not reported"}
-    for example in rule.examples:
-        yield f"{heads.get(type(example), 'Not seen')}: {example.title}\n"
-        yield _block(example.code)
-        if isinstance(example, Bad) and example.fixed:
-            yield "Fixed:\n"
-            yield _block(example.fixed)
-
-
-def _block(code: str) -> str:
-    return f"```python\n{code.strip()}\n```\n"
 
 
 def _list(rules: list[Rule], *, color: bool) -> Iterator[str]:

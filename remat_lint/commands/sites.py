@@ -19,7 +19,20 @@ from remat_lint.findings import Span
 from remat_lint.output.terminal import Style, paint, visible
 from remat_lint.output.view import View
 from remat_lint.project.modules import Module
-from remat_lint.project.values import WrapSite
+from remat_lint.project.scopes import Event
+from remat_lint.project.values import (
+    ClassRef,
+    Deferred,
+    External,
+    FunctionRef,
+    Instance,
+    Partial,
+    Result,
+    Transformed,
+    Value,
+    Wrapped,
+    WrapSite,
+)
 from remat_lint.rules import EveryRule
 from remat_lint.source.text import SourceError
 
@@ -28,10 +41,11 @@ USAGE = 2
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A site with the module and span where a reader meets it."""
+    """A site with the module, event and span where a reader meets it."""
 
     module: Module
     site: WrapSite
+    event: Event
     span: Span
 
 
@@ -63,7 +77,7 @@ def _places(engine: Engine, path: Path) -> list[Place]:
     found = []
     for module, site in engine.sites([path]):
         event = engine.analysis.place(site)
-        found.append(Place(module, site, module.span(event.node.at if site.via else site.at)))
+        found.append(Place(module, site, event, module.span(event.node.at if site.via else site.at)))
     return found
 
 
@@ -151,6 +165,34 @@ def _describe(place: Place, view: View) -> dict[str, Any]:
         "wrapper": place.site.wrapper.qualname,
         "form": place.site.form,
         "functions": _names(place.site),
-        "scope": place.site.scope.qualname,
+        "targets": [target for body in place.site.bodies for target in _targets(body)],
+        "scope": place.event.scope.qualname,
+        "through": [
+            {"filename": view.path(str(event.module.path)), "row": event.module.span(event.node.at).start.row}
+            for event in (*place.site.via[1:], place.site.event)
+        ]
+        if place.site.via
+        else [],
         "options": dict(_options(place.site)),
     }
+
+
+def _targets(body: Value) -> Iterator[str]:
+    """Yield the names of what runs inside a wrapped value; nothing for what is not known."""
+    match body:
+        case FunctionRef() | ClassRef():
+            yield body.scope.qualname
+        case Instance():
+            yield from _targets(body.cls)
+        case External() | Deferred():
+            yield body.dotted
+        case Result():
+            yield f"{body.dotted}()"
+        case Partial():
+            yield from _targets(body.target)
+        case Transformed():
+            for inner in body.inner:
+                yield from _targets(inner)
+        case Wrapped():
+            for inner in body.site.bodies:
+                yield from _targets(inner)

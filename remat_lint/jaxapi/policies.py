@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -42,6 +43,11 @@ class Policy:
     name_lists: tuple[str, ...] = ()
     same_as: str | None = None
     called_bare: Literal["raises", "passes"] = "raises"
+
+    @property
+    def absent(self) -> str:
+        """Specifier of the supported releases that do not have it; empty if all have it."""
+        return f"!={self.since.rpartition('.')[0]}.*" if self.until is not None else ""
 
 
 _OFFLOAD_LISTS = ("names_which_can_be_saved", "names_which_can_be_offloaded")
@@ -84,7 +90,51 @@ NAMESPACES: frozenset[str] = frozenset(
 )
 """Dotted names of the namespace. It is no module in any release: `import jax.checkpoint_policies` fails."""
 
-_CLOSE = 2
+ELSEWHERE: Mapping[str, str] = MappingProxyType(
+    {
+        name: f"jax.ad_checkpoint.{name}"
+        for name in ("checkpoint_name", "print_saved_residuals", "Saveable", "Recompute", "Offloadable")
+    }
+    | {"checkpoint": "jax.checkpoint", "remat": "jax.remat"}
+)
+"""What is looked for in the namespace and lives in another place."""
+
+_GUESSES: Mapping[str, str] = MappingProxyType(
+    {
+        "save_dots": "dots_saveable",
+        "dots": "dots_saveable",
+        "save_matmuls": "dots_saveable",
+        "offload_dots": "offload_dot_with_no_batch_dims",
+        "save_all": "everything_saveable",
+        "save_everything": "everything_saveable",
+        "checkpoint_all": "everything_saveable",
+        "checkpoint_everything": "everything_saveable",
+        "everything": "everything_saveable",
+        "save_nothing": "nothing_saveable",
+        "checkpoint_nothing": "nothing_saveable",
+        "nothing": "nothing_saveable",
+        "full": "nothing_saveable",
+        "save_names": "save_only_these_names",
+        "save_only_names": "save_only_these_names",
+        "save_these_names": "save_only_these_names",
+        "offload_names": "save_and_offload_only_these_names",
+    }
+)
+"""Names that people guess, and what they mean."""
+
+PRODUCTS: frozenset[str] = frozenset({"dot_general", "conv_general_dilated"})
+"""Operations whose results `dots_saveable` saves."""
+
+PRIMITIVES: frozenset[str] = PRODUCTS | frozenset(
+    """
+    bitcast_convert_type broadcast_in_dim convert_element_type custom_jvp_call custom_vjp_call dynamic_slice
+    dynamic_update_slice erf_inv integer_pow reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod
+    reduce_sum reduce_window reduce_window_max reduce_window_sum select_n triangular_solve
+    """.split()  # noqa: SIM905 - a list of words
+)
+"""Operations of JAX whose names no value is likely to be given; words such as `tanh` or `all_gather` are left out."""
+
+_CLOSE, _ALIKE = 2, 0.7
 
 
 def lookup_policy(dotted: str) -> Policy | None:
@@ -106,6 +156,14 @@ def find_nearest(name: str, kind: Kind | None = None) -> Policy | None:
     if not scored or scored[0][0] > _CLOSE or (len(scored) > 1 and scored[1][0] == scored[0][0]):
         return None
     return POLICIES[scored[0][1]]
+
+
+def suggest(name: str) -> str | None:
+    """Return the member that somebody who writes `name` may mean; None if nothing is like it."""
+    if name in _GUESSES:
+        return _GUESSES[name]
+    current = [row.name for row in _ROWS if row.until is None]
+    return next(iter(difflib.get_close_matches(name, current, 1, _ALIKE)), None)
 
 
 def edit_distance(left: str, right: str) -> int:

@@ -84,21 +84,110 @@ PREVENT_CSE_SEQUENCE_FROM: Mapping[str, str] = MappingProxyType(
 )
 """First release run that documents a sequence of bools for `prevent_cse`."""
 
+LIKE: Mapping[str, str] = MappingProxyType({"haiku.remat": "jax.remat", "trax.fastmath.remat": "jax.remat"})
+"""Wrappers that hand their arguments to one of JAX as they are."""
+
+CONCRETE_SINCE = ">=0.10"
+"""Releases in which `concrete=False` raises; `concrete=True` raises in every supported one."""
+
+STATIC_ARGNAMES_SINCE = ">=0.10"
+"""Releases in which `jax.checkpoint` takes `static_argnames`, and ignores it; before it raises `TypeError`."""
+
+STATIC_ARGNAMES_SWITCH = "jax_remat3"
+"""The setting, off by default, with which `static_argnames` has an effect."""
+
+NOT_MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        "jax.checkpoint": "a function",
+        "jax.remat": "a function",
+        "jax.checkpoint_policies": "a namespace object",
+    }
+)
+"""Attributes of `jax` that look like modules in an import statement, and what they are, in every supported release."""
+
+CALLABLE_KEYWORDS: frozenset[str] = frozenset(
+    {"fun", "f", "fn", "func", "function", "callable", "target", "body", "body_fn"}
+)
+"""Keywords by which code may mean the wrapped function; each wrapper takes one of them at most."""
+
 FOREIGN_KEYWORDS: Mapping[str, str] = MappingProxyType(
     {
         "donate_argnums": "jax.jit",
         "donate_argnames": "jax.jit",
         "has_aux": "jax.grad",
         "argnums": "jax.grad",
+        "holomorphic": "jax.grad",
+        "in_axes": "jax.vmap",
+        "out_axes": "jax.vmap",
+        "axis_name": "jax.vmap",
+        "keep_unused": "jax.jit",
+        "inline": "jax.jit",
         "use_reentrant": "torch.utils.checkpoint",
         "preserve_rng_state": "torch.utils.checkpoint",
         "context_fn": "torch.utils.checkpoint",
         "determinism_check": "torch.utils.checkpoint",
         "debug": "torch.utils.checkpoint",
         "function": "torch.utils.checkpoint",
+        "early_stop": "torch.utils.checkpoint",
     }
 )
 """Keywords that belong to another function and raise `TypeError` here, with that function."""
+
+
+_BUILTIN_OUTPUTS = {
+    "map": "a `map` object",
+    "filter": "a `filter` object",
+    "zip": "a `zip` object",
+    "enumerate": "an `enumerate` object",
+    "reversed": "an iterator",
+    "iter": "an iterator",
+    "range": "a range",
+    "str": "a string",
+    "repr": "a string",
+    "format": "a string",
+    "bytes": "a bytes object",
+    "set": "a set",
+    "frozenset": "a set",
+    "slice": "a slice",
+    "object": "a plain object",
+}
+
+NO_OUTPUTS: Mapping[str, str] = MappingProxyType(
+    {
+        **{f"builtins.{name}": what for name, what in _BUILTIN_OUTPUTS.items()},
+        "collections.deque": "a `deque`",
+        "collections.Counter": "a `Counter`",
+        "types.SimpleNamespace": "a `SimpleNamespace`",
+        "jax.tree.structure": "a tree structure",
+        "jax.tree_util.tree_structure": "a tree structure",
+        "jax.numpy.dtype": "a dtype",
+        "numpy.dtype": "a dtype",
+    }
+)
+"""Callables whose result cannot be returned from a checkpointed function (`TypeError`), and what it is."""
+
+DTYPES: frozenset[str] = frozenset(
+    f"{package}.{name}"
+    for package in ("jax.numpy", "numpy")
+    for name in (
+        *(
+            "float16",
+            "float32",
+            "float64",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "uint8",
+            "uint16",
+            "uint32",
+            "uint64",
+        ),
+        *("bool_", "complex64", "complex128"),
+        *(("bfloat16",) if package == "jax.numpy" else ()),
+    )
+)
+"""Scalar types that serve as dtypes."""
 
 
 def release(version: str) -> tuple[int, ...]:

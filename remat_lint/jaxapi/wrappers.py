@@ -221,10 +221,11 @@ _LAST_PARTS = {spelling.rpartition(".")[2] for spelling in CANONICAL}
 WRAPPER_MODULES: frozenset[str] = frozenset(spelling.rpartition(".")[0] for spelling in CANONICAL)
 """Modules that export a wrapper: each is spelled with one of `SPELLING_WORDS` wherever it is used."""
 
-SPELLING_WORDS: tuple[str, ...] = tuple(
-    sorted(word for word in _LAST_PARTS if not any(other in word for other in _LAST_PARTS - {word}))
+SPELLING_WORDS: tuple[str, ...] = (
+    *sorted(word for word in _LAST_PARTS if not any(other in word for other in _LAST_PARTS - {word})),
+    "Remat",
 )
-"""A file without one of these words spells no wrapper."""
+"""A file without one of these words spells no wrapper, and no name that one once had (`flax.nnx.Remat`)."""
 
 FRAMEWORK_WORDS: tuple[str, ...] = tuple(sorted({spelling.partition(".")[0] for spelling in CANONICAL}))
 """Top-level packages that export a wrapper; code that imports none of them reaches one only through its project."""
@@ -262,6 +263,13 @@ RETIRED: Mapping[str, Retired] = MappingProxyType(
             Retired("jax.api.remat", "jax.remat", "jax", None, None),
             Retired("jax.interpreters.partial_eval.remat", "jax.remat", "jax", None, None),
             Retired("jax.checkpoint_name", "jax.ad_checkpoint.checkpoint_name", "jax", None, None),
+            Retired("jax.ad_checkpoint.new_checkpoint", "jax.checkpoint", "jax", None, None),
+            Retired("jax.experimental.checkpoint", "jax.checkpoint", "jax", None, None),
+            # A class that made a module of a module class; the function that took its place wraps functions.
+            Retired("flax.nnx.Remat", "flax.nnx.remat", "flax", None, "0.10.6"),
+            Retired("flax.nnx.checkpoint", "flax.nnx.remat", "flax", None, None),
+            Retired("equinox.checkpoint", "equinox.filter_checkpoint", "equinox", None, None),
+            Retired("haiku.checkpoint", "haiku.remat", "haiku", None, None),
         )
     }
 )

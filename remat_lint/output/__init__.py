@@ -10,7 +10,9 @@ if TYPE_CHECKING:  # start-up: `--version` needs the names of the formats only
     from remat_lint.findings import Finding
     from remat_lint.output.view import View
 
-FORMATS = ("full", "concise", "json", "github")
+FORMATS = ("full", "concise", "grouped", "json", "json-lines", "sarif", "github", "gitlab")
+FOR_PEOPLE = frozenset({"full", "concise", "grouped"})
+"""Formats that the counts stand below; what programs read stands alone."""
 
 
 def render(name: str, findings: Sequence[Finding], view: View) -> Iterator[str]:
@@ -18,5 +20,6 @@ def render(name: str, findings: Sequence[Finding], view: View) -> Iterator[str]:
 
     Pieces are given one at a time, so that a reader who stops early (`| head`) stops the work too.
     """
-    module = import_module(f".{name}", __package__)  # formats that are not asked for cost no start-up time
+    # Formats that are not asked for cost no start-up time.
+    module = import_module(f".{name.replace('-', '_')}", __package__)
     return cast("Iterator[str]", module.render(findings, view))

@@ -19,13 +19,14 @@ def render(findings: Sequence[Finding], view: View) -> Iterator[str]:
     if not findings:
         yield "[]\n"
     for index, finding in enumerate(findings):
-        text = json.dumps(_finding(finding, view), indent=2).replace("\n", "\n  ")
+        text = json.dumps(describe(finding, view), indent=2).replace("\n", "\n  ")
         yield ("[\n  " if index == 0 else ",\n  ") + text
     if findings:
         yield "\n]\n"
 
 
-def _finding(finding: Finding, view: View) -> dict[str, Any]:
+def describe(finding: Finding, view: View) -> dict[str, Any]:
+    """Return a finding as JSON."""
     return {
         "code": finding.code,
         "name": finding.name,

@@ -19,12 +19,16 @@ class View:
         sources: texts by absolute path; a file without one is shown without an excerpt.
         color: whether ANSI colours are wanted.
         unsafe_fixes: whether unsafe fixes count as applicable.
+        problems: sentences about paths that could not be read.
+        exit_code: the exit code of the run; None if there is none to tell.
     """
 
     base: Path
     sources: Mapping[str, SourceText] = field(default_factory=dict)
     color: bool = False
     unsafe_fixes: bool = False
+    problems: tuple[str, ...] = ()
+    exit_code: int | None = None
 
     def path(self, path: str) -> str:
         """A path as people and machines get it: below `base` relative to it, with forward slashes."""

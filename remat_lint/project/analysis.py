@@ -27,10 +27,13 @@ from remat_lint.project.values import (
     Wrapped,
     WrapSite,
 )
+from remat_lint.releases import JaxRange
 
 if TYPE_CHECKING:
     from remat_lint.project.captures import Captures
     from remat_lint.project.compilation import Compilation
+    from remat_lint.project.frameworks import Frameworks
+    from remat_lint.project.placement import Placement
     from remat_lint.project.staleness import Staleness
 
 
@@ -62,11 +65,22 @@ class Activation:
 class Analysis(Resolver):
     """One project, resolved; made once per run and asked by every rule."""
 
-    def __init__(self, project: object) -> None:
+    def __init__(self, project: object, jax_version: str = "") -> None:
         super().__init__(project)
+        self._jax_version = jax_version
         self._surveyed: dict[Module, tuple[WrapSite, ...]] = {}
         self._site_calls: dict[WrapSite, list[SiteCall]] = {}
         self._activations: dict[Scope, list[Activation]] = {}
+        self._placements: dict[tuple[Module, int], Placement] = {}
+
+    @functools.cached_property
+    def jax(self) -> JaxRange:
+        """The releases of JAX that findings speak about: what the settings say, else what the project's files say."""
+        from remat_lint.project.requirements import infer  # noqa: PLC0415 - read only where a finding depends on it
+
+        if self._jax_version:
+            return JaxRange.from_specifier(self._jax_version, "jax-version")
+        return infer(self.project.root)
 
     @functools.cached_property
     def captures(self) -> Captures:
@@ -89,6 +103,26 @@ class Analysis(Resolver):
 
         return Compilation(self)
 
+    @functools.cached_property
+    def frameworks(self) -> Frameworks:
+        """Which values are modules of flax, equinox or haiku."""
+        from remat_lint.project.frameworks import Frameworks  # noqa: PLC0415 - it asks this class in turn
+
+        return Frameworks(self)
+
+    def placement(self, site: WrapSite) -> Placement:
+        """Return where things are used in the module in which the user sees a site."""
+        from remat_lint.project.placement import Placement  # noqa: PLC0415 - it asks this class in turn
+
+        module = self._home(site)
+        self.wrap_sites(module)
+        key = (module, len(module.builder.happened))
+        if key not in self._placements:
+            made = Placement(module, self)
+            key = (module, len(module.builder.happened))
+            self._placements[key] = made
+        return self._placements[key]
+
     def wrap_sites(self, module: Module) -> tuple[WrapSite, ...]:
         """Return the sites that stand in a module, or are reached through a factory called in it, by place."""
         if module not in self._surveyed:
@@ -101,6 +135,15 @@ class Analysis(Resolver):
             )
         return self._surveyed[module]
 
+    def relayed_sites(self, module: Module) -> tuple[WrapSite, ...]:
+        """Return the calls in a module that decide what a wrapped function in the callee runs.
+
+        Rules are not asked about them: what is wrapped stands in the callee, whose own site they judge.
+        """
+        self.wrap_sites(module)
+        found = [site for site in self.factories.relayed if self._home(site) is module]
+        return tuple(sorted(found, key=lambda site: (self.place(site).order, site.at)))
+
     def place(self, site: WrapSite) -> Event:
         """Return the event at which the user sees the site: the call of a factory, or the wrapper itself."""
         return site.via[0] if site.via else site.event
@@ -109,18 +152,19 @@ class Analysis(Resolver):
         return self.place(site).module
 
     def _survey(self, module: Module) -> None:
-        for event in list(module.builder.happened.values()):
-            if event.kind == "call" and isinstance(event.node, n.Call):
+        for event in module.calls():
+            if isinstance(event.node, n.Call):
                 self._survey_call(event, event.node)
         for scope in list(_scopes(module.scope)):
             for events in list(scope.bindings.values()):
                 for event in list(events):
-                    if isinstance(event.value, n.Function | n.Class):
+                    if isinstance(event.value, n.Function | n.Class) and event.value.decorators:
                         self.bound(event, None)
 
     def _survey_call(self, event: Event, call: n.Call) -> None:
         moment = Moment(event.scope, event)
         self.evaluate(call, moment)
+        self.factories.make_sites(event, call)
         for callee in self.evaluate(call.func, moment):
             self._note_call(callee, event, call, cached=False)
             if isinstance(callee, External):

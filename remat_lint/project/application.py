@@ -6,12 +6,13 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.project.arguments import function_arguments
-from remat_lint.project.members import Members
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.values import (
     UNKNOWN,
+    Access,
     ClassRef,
     Configured,
+    Data,
     Deferred,
     Environment,
     External,
@@ -20,41 +21,21 @@ from remat_lint.project.values import (
     Moment,
     Partial,
     Result,
+    Several,
     Transformed,
     Value,
     Wrapped,
-    WrapSite,
 )
+from remat_lint.project.wrapping import TRANSPARENT, Wrapping
 
 PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial", "jax.tree.Partial"})
-TRANSPARENT = frozenset(
-    {
-        "flax.linen.compact",
-        "flax.linen.nowrap",
-        "functools.wraps",
-        "jax.named_call",
-        "jax.named_scope",
-        "haiku.transparent",
-        "builtins.staticmethod",
-        "builtins.classmethod",
-        "contextlib.contextmanager",
-        "typing.no_type_check",
-        "typing.cast",
-        "abc.abstractmethod",
-        "typing.override",
-        "typing_extensions.override",
-    }
-)
 DEEPEST_FACTORY = 4
-_KNOWN = (FunctionRef, ClassRef, External, Partial, Transformed, Wrapped, Instance)
+_MAKERS_OF_DECORATORS = frozenset({"functools.wraps", "jax.named_scope"})
+"""Transparent ones whose call returns the decorator, not the function."""
 
 
-class Application(Members):
+class Application(Wrapping):
     """The part of the resolver that applies callables."""
-
-    def __init__(self, project: object) -> None:
-        super().__init__(project)  # type: ignore[arg-type]  # the same project; its type is named once, in Members
-        self.sites: dict[tuple[object, ...], WrapSite] = {}
 
     def apply(self, callee: Value, call: n.Call, moment: Moment) -> tuple[Value, ...]:
         """Return what calling `callee` with the arguments of `call` gives."""
@@ -66,7 +47,7 @@ class Application(Members):
             case Configured():
                 return self._wrap_configured(callee.site, call, moment)
             case FunctionRef():
-                return self._apply_function(callee, call, moment)
+                return self.call_function(callee, [(a, moment) for a in call.args], moment)
             case ClassRef():
                 return (Instance(callee, None, moment.event),)
             case Deferred():
@@ -82,16 +63,42 @@ class Application(Members):
         wrapper = wrappers.lookup(dotted)
         if wrapper is not None:
             return self.wrap(wrapper, call, moment, ())
-        if dotted in PARTIALS and call.args and not call.args[0].star:
-            targets = self.force(self.evaluate(call.args[0].value, moment), moment)
+        first = call.args[0].value if call.args and not call.args[0].star else None
+        if dotted in PARTIALS and first is not None:
+            targets = self.force(self.evaluate(first, moment), moment)
             return tuple(Partial(target, call, moment) for target in targets)
-        if dotted in TRANSPARENT:
+        if dotted in _MAKERS_OF_DECORATORS:
+            return (External(f"{dotted}()"),)
+        if dotted.removesuffix("()") in TRANSPARENT:
+            # `nn.compact(f)`, `functools.wraps(f)(g)`, `cast(T, f)`: the function itself.
+            place = 1 if dotted == "typing.cast" else 0
+            if place < len(call.args) and not any(argument.star for argument in call.args[: place + 1]):
+                return self.evaluate(call.args[place].value, moment)
             return (External(f"{dotted}()"),)
         receiver = lookup_receiver(dotted)
         if receiver is not None and receiver.kind in ("transform", "cached"):
             inner = tuple(v for arg in function_arguments(receiver, call) for v in self.evaluate(arg, moment))
             return (Transformed(dotted, receiver.kind, inner, moment.event),)
-        return (Result(dotted, call, moment.event),)
+        return self._apply_builtin(dotted, call, moment) or (Result(dotted, call, moment.event),)
+
+    def _apply_builtin(self, dotted: str, call: n.Call, moment: Moment) -> tuple[Value, ...]:
+        """Return what `type(x)`, `super()` and `getattr(x, "name")` give; nothing if that is not known."""
+        plain = [argument.value for argument in call.args if argument.keyword is None and not argument.star]
+        if dotted == "builtins.type" and len(plain) == len(call.args) == 1:
+            values = self.evaluate(plain[0], moment)
+            return tuple(value.cls for value in values if isinstance(value, Instance))
+        if dotted == "builtins.super" and not call.args:
+            return self._super(moment)
+        if dotted == "builtins.getattr" and len(plain) > 1 and isinstance(plain[1], n.Constant):
+            name = plain[1].value
+            if isinstance(name, str):
+                return self.evaluate(n.Attribute(plain[0].at, plain[0], name), moment)
+        return ()
+
+    def _super(self, moment: Moment) -> tuple[Value, ...]:
+        cls = next((s.owner_class for s in moment.scope.ancestors() if s.owner_class is not None), None)
+        bases = () if cls is None else self.bases(cls)
+        return tuple(Instance(base, Access(base.scope, "")) for base in bases if isinstance(base, ClassRef))
 
     def _apply_partial(self, callee: Partial, call: n.Call, moment: Moment) -> tuple[Value, ...]:
         target = callee.target
@@ -104,47 +111,64 @@ class Application(Members):
                 inner = self.evaluate(call.args[0].value, moment)
                 return (Transformed(target.dotted, receiver.kind, inner, moment.event),)
         if isinstance(target, FunctionRef):
-            before = callee.call.args[1:]
-            return self._call_function(
-                target, [(a, callee.moment) for a in before] + [(a, moment) for a in call.args], moment
-            )
+            return self.call_function(target, arguments_of(callee, call, moment), moment)
+        if isinstance(target, ClassRef):
+            return (Instance(target, None, moment.event),)
         return (UNKNOWN,)
 
-    def _apply_function(self, callee: FunctionRef, call: n.Call, moment: Moment) -> tuple[Value, ...]:
-        return self._call_function(callee, [(a, moment) for a in call.args], moment)
-
-    def _call_function(
+    def call_function(
         self, callee: FunctionRef, args: list[tuple[n.Argument, Moment]], moment: Moment
     ) -> tuple[Value, ...]:
         """Evaluate what a function of the project returns for these arguments."""
-        via = moment.env.via if moment.env is not None else ()
         function = callee.scope.node
-        if len(via) >= DEEPEST_FACTORY or not isinstance(function, n.Function) or function.is_generator:
+        if not isinstance(function, n.Function) or function.is_generator:
             return (UNKNOWN,)
-        if not callee.scope.module.matters:
-            return (UNKNOWN,)
-        given = self._bind_arguments(callee, args)
+        env = self.enter(callee, args, moment)
+        if env is None or not callee.scope.module.matters:
+            return self.described(function.returns, callee.scope.parent or callee.scope) or (UNKNOWN,)
+        return self._returned(callee.scope, env, moment.event)
+
+    def enter(
+        self, callee: FunctionRef, args: list[tuple[n.Argument, Moment]], moment: Moment
+    ) -> Environment | None:
+        """Return the environment of an imagined call; None if it lies too deep."""
+        via = moment.env.via if moment.env is not None else ()
+        if len(via) >= DEEPEST_FACTORY:
+            return None
         event = moment.event
-        env = Environment(given, via if event is None else (*via, event), callee.env)
+        given = self._bind_arguments(callee, args)
+        return Environment(given, via if event is None else (*via, event), callee.env)
+
+    def _returned(self, scope: Scope, env: Environment, event: Event | None) -> tuple[Value, ...]:
         values: list[Value] = []
-        for returned in callee.scope.returns:
+        for returned in scope.returns:
             if isinstance(returned.value, n.Expression):
-                values += self._remade(
-                    returned.value, Moment(returned.scope, returned, env), callee.scope, event
-                )
+                found = self.evaluate(returned.value, Moment(returned.scope, returned, env))
+                values += self.remade(found, env, scope, event)
+        if not any(_tells(value) for value in values) and isinstance(scope.node, n.Function):
+            values = [*self.described(scope.node.returns, scope.parent or scope)] or values
         return tuple(values) or (UNKNOWN,)
 
-    def _remade(self, node: n.Expression, inside: Moment, scope: Scope, event: Event | None) -> list[Value]:
-        """Evaluate a returned expression; a function made in the call is made at the call."""
-        values: list[Value] = []
-        for value in self.evaluate(node, inside):
+    def remade(
+        self, values: tuple[Value, ...], env: Environment, scope: Scope, event: Event | None
+    ) -> list[Value]:
+        """Return values that come out of a call of `scope`; a function made in the call is made at the call."""
+        found: list[Value] = []
+        for value in values:
             if isinstance(value, FunctionRef) and scope.encloses(value.scope) and value.scope is not scope:
-                values.append(FunctionRef(value.scope, event, value.receiver, value.env or inside.env))
+                found.append(FunctionRef(value.scope, event, value.receiver, value.env or env))
             elif isinstance(value, Wrapped) and any(scope.encloses(f.scope) for f in value.site.functions):
-                values.append(Wrapped(value.site, value.instance, event))
+                found.append(Wrapped(value.site, value.instance, event))
             else:
-                values.append(value)
-        return values
+                found.append(value)
+        return found
+
+    def taken(self, values: tuple[Value, ...], whole: Data) -> tuple[Value, ...]:
+        """Return items of a collection; what was made in the call that returned it is made at the call."""
+        env, frame = whole.moment.env, whole.moment.scope.frame
+        if env is None or not env.via or frame.kind != "function":
+            return values
+        return tuple(self.remade(values, env, frame, env.via[-1]))
 
     def _bind_arguments(
         self, callee: FunctionRef, args: list[tuple[n.Argument, Moment]]
@@ -154,203 +178,49 @@ class Application(Members):
         names = [p.name for p in scope.parameters() if p.kind in ("positional-only", "positional")]
         if callee.receiver is not None and names:
             given[scope, names.pop(0)] = (callee.receiver,)
+        rest: list[tuple[Value, ...]] = []
+        complete = True
         for argument, moment in args:
             if argument.star:
-                names = []
+                names, complete = [], complete and argument.star == "**"
             elif argument.keyword is not None:
                 given[scope, argument.keyword] = self.evaluate(argument.value, moment)
             elif names:
                 given[scope, names.pop(0)] = self.evaluate(argument.value, moment)
+            else:
+                rest.append(self.evaluate(argument.value, moment))
         for parameter in scope.parameters():
+            if parameter.kind == "star" and complete:
+                given[scope, parameter.name] = (Several(tuple(rest)),)
             if (scope, parameter.name) not in given and parameter.default is not None:
                 definition = scope.definition
                 outer = Moment(scope.parent or scope, definition, callee.env)
                 given[scope, parameter.name] = self.evaluate(parameter.default, outer)
         return given
 
-    # Wrapping
-
-    def wrap(
-        self,
-        wrapper: wrappers.Wrapper,
-        call: n.Call,
-        moment: Moment,
-        before: tuple[tuple[n.Call, Moment], ...],
-    ) -> tuple[Value, ...]:
-        """Make the site of a call of a wrapper; `before` are the partials that hold earlier arguments."""
-        assert moment.event is not None
-        arguments = [(a, m) for partial, m in before for a in partial.args[1:]] + [
-            (a, moment) for a in call.args
-        ]
-        options = {a.keyword: (a, m) for a, m in arguments if a.keyword is not None}
-        positional = [(a, m) for a, m in arguments if a.keyword is None]
-        spread = any(a.star for a, _ in arguments)
-        named = next((options.pop(key) for key in ("fun", "f", "target") if key in options), None)
-        first = named or (positional.pop(0) if positional and not positional[0][0].star else None)
-        form = "partial-call" if before else "call"
-        if first is None and not spread:
-            form = "keyword-only"
-        bodies = () if first is None else self._callables(first[0].value, first[1])
-        simpler = self._seen_without(call, bodies, moment)
-        if simpler is not None:
-            return (simpler,)
-        site = self._site(wrapper, form, moment, call.at)
-        if site.options or site.target is not None:
-            return self._result(site)
-        site.options = {key: a for key, (a, _) in options.items() if key is not None}
-        site.option_moments = {key: m for key, (_, m) in options.items() if key is not None}
-        site.extra = tuple(a for a, _ in positional)
-        site.spread = spread
-        if first is not None:
-            site.target, site.bodies = first[0].value, bodies
-        return self._result(site)
-
-    def _callables(self, node: n.Expression, moment: Moment) -> tuple[Value, ...]:
-        """Return what a target stands for; an object of the project is called through its class."""
-        found: list[Value] = []
-        for value in self.force(self.evaluate(node, moment), moment):
-            method = self.method(value.cls.scope, "__call__") if isinstance(value, Instance) else None
-            if isinstance(value, Instance) and method is not None:
-                holder = Instance(value.cls, value.access or self.access(node, moment.scope), value.made)
-                found.append(FunctionRef(method.scope, value.made or method.made, holder))
-            else:
-                found.append(value)
-        return tuple(found)
-
-    def _seen_without(self, call: n.Call, bodies: tuple[Value, ...], moment: Moment) -> Value | None:
-        """Return the same site as it is seen from fewer imagined calls, if those suffice to know what it wraps.
-
-        A function that returns `W(f)` for its own `f` is no factory: each of its calls means the one site in it.
-        """
-        if moment.env is None or moment.event is None or not moment.env.via:
-            return None
-        event = moment.env.via[1] if len(moment.env.via) > 1 else moment.event
-        outer = event.node if len(moment.env.via) > 1 else call
-        if not isinstance(outer, n.Call):
-            return None
-        for value in self.evaluate(outer, Moment(event.scope, event)):
-            site = value.site if isinstance(value, Wrapped | Configured) else None
-            if site is not None and (len(moment.env.via) > 1 or site.at == call.at):
-                if outer is call and not all(isinstance(b, _KNOWN) for b in site.bodies):
-                    continue
-                if _objects(site.bodies) == _objects(bodies):
-                    return value
-        return None
-
-    def _result(self, site: WrapSite) -> tuple[Value, ...]:
-        return (Configured(site),) if site.form == "keyword-only" else (Wrapped(site),)
-
-    def _site(self, wrapper: wrappers.Wrapper, form: str, moment: Moment, at: int) -> WrapSite:
-        assert moment.event is not None
-        via = moment.env.via if moment.env is not None else ()
-        key = (moment.scope.module.path, at, form == "decorator", *(id(event) for event in via))
-        if key not in self.sites:
-            self.sites[key] = WrapSite(wrapper, form, moment.event, at, {}, via=via, env=moment.env)
-        return self.sites[key]
-
-    def _wrap_configured(self, site: WrapSite, call: n.Call, moment: Moment) -> tuple[Value, ...]:
-        if not call.args or moment.event is None:
-            return (UNKNOWN,)
-        made = self._site(site.wrapper, "partial-call", moment, call.at)
-        made.options, made.option_moments = site.options, site.option_moments
-        made.target = call.args[0].value
-        made.bodies = made.bodies or self.force(self.evaluate(call.args[0].value, moment), moment)
-        return (Wrapped(made),)
-
-    # Definitions
-
-    def decorated(self, event: Event, inner: Scope, env: Environment | None) -> tuple[Value, ...]:
-        """Return what a `def` binds once its decorators are applied, the lowest first."""
-        assert isinstance(inner.node, n.Function)
-        values: tuple[Value, ...] = (FunctionRef(inner, inner.definition, None, env),)
-        for decorator in reversed(inner.node.decorators):
-            moment = Moment(event.scope, inner.definition, env)
-            callees = self.evaluate(decorator, moment)
-            values = tuple(
-                v for callee in callees for v in self._decorate(callee, decorator, values, inner, moment)
-            )
-        return values
-
-    def decorated_class(self, event: Event, inner: Scope, env: Environment | None) -> tuple[Value, ...]:
-        """Return what a `class` binds; only wrappers among its decorators change it."""
-        assert isinstance(inner.node, n.Class)
-        values: tuple[Value, ...] = (ClassRef(inner, env),)
-        for decorator in reversed(inner.node.decorators):
-            moment = Moment(event.scope, inner.definition, env)
-            for callee in self.evaluate(decorator, moment):
-                made = self._decorate(callee, decorator, values, inner, moment)
-                if any(isinstance(value, Wrapped) for value in made):
-                    values = made
-        return values
-
-    def _decorate(
-        self, callee: Value, decorator: n.Expression, values: tuple[Value, ...], inner: Scope, moment: Moment
-    ) -> tuple[Value, ...]:
-        if isinstance(callee, External):
-            wrapper = wrappers.lookup(callee.dotted)
-            if wrapper is not None:
-                return self._decorate_site(wrapper, "decorator", decorator, values, inner, moment, None)
-            if callee.dotted.removesuffix("()") in TRANSPARENT:
-                return values
-            receiver = lookup_receiver(callee.dotted)
-            if receiver is not None and receiver.kind in ("transform", "cached"):
-                return (Transformed(callee.dotted, receiver.kind, values, moment.event),)
-            return (UNKNOWN,)
-        if isinstance(callee, Partial) and isinstance(callee.target, External):
-            wrapper = wrappers.lookup(callee.target.dotted)
-            if wrapper is not None:
-                return self._decorate_site(
-                    wrapper, "partial-decorator", decorator, values, inner, moment, callee
-                )
-            receiver = lookup_receiver(callee.target.dotted)
-            if receiver is not None and receiver.kind in ("transform", "cached"):
-                return (Transformed(callee.target.dotted, receiver.kind, values, moment.event),)
-        if isinstance(callee, Configured):
-            callee.site.bodies = callee.site.bodies or values
-            callee.site.definition = inner
-            return (Wrapped(callee.site),)
-        if isinstance(callee, FunctionRef):
-            return self._decorate_by_function(callee, values, moment)
-        return (UNKNOWN,)
-
-    def _decorate_site(  # noqa: PLR0913, PLR0917 - the facts of one decorator
-        self,
-        wrapper: wrappers.Wrapper,
-        form: str,
-        decorator: n.Expression,
-        values: tuple[Value, ...],
-        inner: Scope,
-        moment: Moment,
-        partial: Partial | None,
-    ) -> tuple[Value, ...]:
-        site = self._site(wrapper, form, Moment(moment.scope, moment.event), decorator.at)
-        site.bodies, site.definition = site.bodies or values, inner
-        if partial is not None:
-            rest = partial.call.args[1:]
-            site.options = {a.keyword: a for a in rest if a.keyword is not None}
-            site.option_moments = dict.fromkeys(site.options, partial.moment)
-            site.extra = tuple(a for a in rest if a.keyword is None and not a.star)
-            site.spread = any(a.star for a in rest)
-        return (Wrapped(site),)
-
-    def _decorate_by_function(
+    def decorate_by_function(
         self, callee: FunctionRef, values: tuple[Value, ...], moment: Moment
     ) -> tuple[Value, ...]:
         """Apply a decorator of the project: its first parameter is the function."""
         names = [p.name for p in callee.scope.parameters() if p.kind in ("positional-only", "positional")]
+        if callee.receiver is not None:
+            names = names[1:]
         via = moment.env.via if moment.env is not None else ()
         if not names or len(via) >= DEEPEST_FACTORY or moment.event is None:
             return (UNKNOWN,)
-        env = Environment({(callee.scope, names[0]): values}, (*via, moment.event), callee.env)
-        out: list[Value] = []
-        for returned in callee.scope.returns:
-            if isinstance(returned.value, n.Expression):
-                out += self._remade(
-                    returned.value, Moment(returned.scope, returned, env), callee.scope, moment.event
-                )
-        return tuple(out) or (UNKNOWN,)
+        given = self._bind_arguments(callee, []) | {(callee.scope, names[0]): values}
+        env = Environment(given, (*via, moment.event), callee.env)
+        return self._returned(callee.scope, env, moment.event)
 
 
-def _objects(values: tuple[Value, ...]) -> list[object]:
-    """Return what identifies the things in `values`, for comparing two ways to one site."""
-    return [getattr(v, "scope", None) or getattr(v, "dotted", None) or type(v) for v in values]
+def _tells(value: Value) -> bool:
+    """Whether a value says more than the annotation of the function that returns it."""
+    return value != UNKNOWN and not (
+        isinstance(value, Data) and isinstance(value.node, n.Subscript | n.Attribute)
+    )
+
+
+def arguments_of(partial: Partial, call: n.Call, moment: Moment) -> list[tuple[n.Argument, Moment]]:
+    """Return the arguments that the target of a `partial` gets from a call of the partial."""
+    before = [(argument, partial.moment) for argument in partial.call.args[1:]]
+    return before + [(argument, moment) for argument in call.args]

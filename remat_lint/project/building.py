@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from bisect import insort
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,21 +49,24 @@ class Builder:
         self.happened: dict[int, Event] = {}
         self.scopes: dict[int, Scope] = {}
         self.bodies: list[tuple[n.Statement, ...]] = []
-        self._parents: Parents | None = None
+        self.parents = Parents()
         self.branches: dict[int, n.Branch | n.Conditional] = {}
 
-    def build(self, body: Iterable[n.Statement]) -> None:
+    def build(self, body: tuple[n.Statement, ...]) -> None:
         """Add statements of the module to its scope."""
-        self.bodies.append(tuple(body))
-        self._parents = None
-        self._block(self.bodies[-1], _Around(self.root, self.root))
+        if body:
+            insort(self.bodies, body, key=_first)
+            self.parents.add(body)
+            self._block(body, _Around(self.root, self.root))
 
-    @property
-    def parents(self) -> Parents:
-        """What stands around each node."""
-        if self._parents is None:
-            self._parents = Parents(self.bodies)
-        return self._parents
+    def extend(self, scope: Scope, body: tuple[n.Statement, ...]) -> None:
+        """Add statements to a class of the module that was built without them."""
+        assert isinstance(scope.node, n.Class)
+        # The one node that changes: what refers to the class is to see all of it, whenever a method is asked for.
+        whole = tuple(sorted((*scope.node.body, *body), key=_number))
+        object.__setattr__(scope.node, "body", whole)
+        self.parents.add(body, scope.node)
+        self._block(body, _Around(scope, scope.frame))
 
     def _event(self, around: _Around, kind: str, node: n.Node, **more: object) -> Event:
         self.order += 1
@@ -79,7 +83,7 @@ class Builder:
         )
         for key, value in more.items():
             setattr(event, key, value)
-        around.frame.events.append(event)
+        _insert(around.frame.events, event)
         if kind in ("call", "define"):
             self.happened[node.at] = event
         return event
@@ -143,7 +147,7 @@ class Builder:
             scope = self.root
         elif scope.declared.get(name) == "nonlocal" and scope.parent is not None:
             scope = scope.parent.find(name) or scope.parent.frame
-        scope.bindings.setdefault(name, []).append(event)
+        _insert(scope.bindings.setdefault(name, []), event)
         return event
 
     def _import(self, node: n.Import, around: _Around) -> None:
@@ -166,8 +170,8 @@ class Builder:
     def _define(self, node: n.Function | n.Class, around: _Around) -> Scope:
         kind = "class" if isinstance(node, n.Class) else "function"
         inner = Scope(kind, node, around.scope, self.root.module)
-        around.scope.children.append(inner)
         inner.definition = self._event(around, "define", node, inner=inner)
+        insort(around.scope.children, inner, key=_made)
         self.scopes[node.at] = inner
         return inner
 
@@ -286,8 +290,8 @@ class Builder:
 
     def _comprehension(self, node: n.Comprehension, around: _Around) -> None:
         inner = Scope("comprehension", node, around.scope, self.root.module)
-        around.scope.children.append(inner)
         inner.definition = self._event(around, "define", node, inner=inner)
+        insort(around.scope.children, inner, key=_made)
         self.scopes[node.at] = inner
         below = _Around(
             inner, around.frame, (*around.loops, node), (*around.arms, (node.at, 0)), around.guards
@@ -300,6 +304,30 @@ class Builder:
                 self._expression(condition, below)
         for element in node.elements:
             self._expression(element, below)
+
+
+def _insert(events: list[Event], event: Event) -> None:
+    """Put an event where it belongs; chunks are built in the order in which somebody asks for them."""
+    if events and events[-1].order > event.order:
+        insort(events, event, key=_order)
+    else:
+        events.append(event)
+
+
+def _order(event: Event) -> int:
+    return event.order
+
+
+def _made(scope: Scope) -> int:
+    return scope.definition.order if scope.definition is not None else 0
+
+
+def _number(statement: n.Statement) -> int:
+    return statement.at
+
+
+def _first(body: tuple[n.Statement, ...]) -> int:
+    return body[0].at
 
 
 def _declare(body: tuple[n.Statement, ...], scope: Scope) -> None:

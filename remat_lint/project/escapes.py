@@ -9,10 +9,11 @@ from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.project import traversal
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.application import PARTIALS, TRANSPARENT
+from remat_lint.project.application import PARTIALS
 from remat_lint.project.parents import inside
 from remat_lint.project.scopes import LoopNode, Scope
 from remat_lint.project.values import External, Moment, Partial, Value
+from remat_lint.project.wrapping import TRANSPARENT
 from remat_lint.project.writes import changes_in
 
 _COLLECTORS = frozenset({"append", "add", "insert", "extend", "appendleft", "setdefault", "put", "push"})

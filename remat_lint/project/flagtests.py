@@ -36,7 +36,8 @@ class FlagTest:
         outcome: what it does on a traced array.
         wanted: what a traced array never is.
         types: the Python types for which the test can hold.
-        singleton: the object an identity test asks for; None for isinstance.
+        singleton: the object an identity test asks for; None for a test of the type.
+        exact: whether the type itself is asked for, which a bool meets as no int.
     """
 
     at: int
@@ -45,13 +46,18 @@ class FlagTest:
     wanted: str
     types: frozenset[type]
     singleton: bool | None = None
+    exact: bool = False
 
     def admits(self, types: frozenset[type]) -> bool:
         """Whether the test can hold for a value of one of `types`."""
+        if self.exact:
+            return not types.isdisjoint(self.types)
         return any(issubclass(kind, wanted) for kind in types for wanted in self.types)
 
     def differs(self, value: object) -> bool:
         """Whether the test holds for the Python value, which it never does for a traced array."""
+        if self.exact:
+            return type(value) in self.types
         return value is self.singleton if self.singleton is not None else isinstance(value, tuple(self.types))
 
 
@@ -69,6 +75,10 @@ def flag_tests(scope: Scope, name: str, project: Analysis) -> Iterator[FlagTest]
                 value = right if is_name(left, name) else left if is_name(right, name) else None
                 if isinstance(value, n.Constant) and isinstance(value.value, bool):
                     yield _identity(node, name, value.value)
+                else:
+                    yield from _exact_type(node, name, scope, project)
+            case n.Operation(op="==" | "!="):
+                yield from _exact_type(node, name, scope, project)
             case n.Branch() if node.subject is not None and is_name(node.subject, name):
                 yield from _cases(node, scope)
             case n.Call():
@@ -122,6 +132,26 @@ def _scalar_types(node: n.Call, name: str, scope: Scope, project: Analysis) -> f
             elif dotted not in _NEUTRAL and not dotted.startswith("numpy."):
                 return frozenset()
     return frozenset(found)
+
+
+def _exact_type(node: n.Operation, name: str, scope: Scope, project: Analysis) -> Iterator[FlagTest]:
+    """Yield the test `type(name) is bool`, with whatever operator compares the two."""
+    if len(node.operands) != 2:  # noqa: PLR2004 - one comparison
+        return
+    call, kind = node.operands
+    if not isinstance(call, n.Call) or not isinstance(call.func, n.Name) or call.func.id != "type":
+        return
+    if len(call.args) != 1 or not is_name(call.args[0].value, name):
+        return
+    for value in project.evaluate(kind, Moment(scope, None)):
+        found = _SCALARS.get(value.dotted) if isinstance(value, External) else None
+        if found is not None and value.dotted.startswith("builtins."):  # type: ignore[union-attr]  # just checked
+            outcome = "is always false" if node.op in ("is", "==") else "is always true"
+            text = f"type({name}) {node.op} {found.__name__}"
+            article = "an" if found is int else "a"
+            yield FlagTest(
+                node.at, text, outcome, f"{article} {found.__name__}", frozenset({found}), exact=True
+            )
 
 
 def _alternatives(node: n.Expression) -> tuple[n.Expression | None, ...]:

@@ -59,8 +59,15 @@ TRANSFORMED = frozenset(
 _LAYER_PACKAGES = ("flax.linen.", "flax.nnx.", "equinox.nn.", "haiku.")
 _ACTIVATIONS = _names("""celu elu gelu glu hard_tanh leaky_relu log_sigmoid log_softmax normalize one_hot relu relu6 selu sigmoid silu
     soft_sign softmax softplus swish tanh avg_pool max_pool dot_product_attention""")
-_COMPUTES = _names("+ - * / // % ** @ << >> & | ^ ~")
+COMPUTES = _names("+ - * / // % ** @ << >> & | ^ ~")
+"""Operators that give a traced value for a traced operand."""
+
 _COMPARES = _names("== != < > <= >=")
+
+
+def compares(op: str) -> bool:
+    """Whether an operator compares values, or is a chain of such (`<,<=`)."""
+    return bool(op) and all(part in _COMPARES for part in op.split(","))
 
 
 def is_activation(dotted: str) -> bool:
@@ -84,7 +91,7 @@ def combine(op: str, levels: tuple[Level, ...]) -> Level:
     highest = max(levels, default=Level.NONE)
     if op in ("and", "or", "star"):
         return highest
-    if op in _COMPUTES or (op and all(part in _COMPARES for part in op.split(","))):
+    if op in COMPUTES or compares(op):
         if highest in (Level.ARRAY, Level.TRACED) or (op == "@" and highest is Level.MAYBE):
             return Level.TRACED
         return highest

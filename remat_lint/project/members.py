@@ -6,15 +6,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 from remat_lint.facts import nodes as n
-from remat_lint.project.modules import Project
+from remat_lint.project.modules import Module, Project
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.values import (
     UNKNOWN,
     Access,
     ClassRef,
+    Deferred,
     Environment,
     External,
     FunctionRef,
+    Given,
     Instance,
     Moment,
     Partial,
@@ -22,6 +24,39 @@ from remat_lint.project.values import (
     Value,
     Wrapped,
 )
+
+
+class AttributeStores:
+    """The stores `self.name = …` in the methods of one class; methods are parsed as far as they spell the name."""
+
+    def __init__(self, cls: Scope) -> None:
+        self._cls = cls
+        self._found: dict[str, tuple[Event, ...]] = {}
+
+    def get(self, name: str, default: tuple[Event, ...] = ()) -> tuple[Event, ...]:
+        """Return the stores into one attribute, in their order in the text."""
+        if name not in self._found:
+            self._cls.module.load_stores(self._cls, name)
+            self._found[name] = tuple(self._find(name))
+        return self._found[name] or default
+
+    def __contains__(self, name: str) -> bool:
+        return bool(self.get(name))
+
+    def _find(self, name: str) -> Iterator[Event]:
+        for method in self._cls.children:
+            if method.kind == "function" and method.parameters():
+                first = method.parameters()[0].name
+                for event in method.events:
+                    target = event.target
+                    if (
+                        event.kind == "store"
+                        and isinstance(target, n.Attribute)
+                        and target.attr == name
+                        and isinstance(target.value, n.Name)
+                        and target.value.id == first
+                    ):
+                        yield event
 
 
 class Members(ABC):
@@ -32,10 +67,10 @@ class Members(ABC):
         self.depth = 0
         self.steps = 0
         self.active: set[tuple[object, ...]] = set()
-        self.calls: dict[tuple[object, int], tuple[Value, ...]] = {}
+        self.calls: dict[tuple[Module, int], tuple[Value, ...]] = {}
         self.bindings: dict[int, tuple[Value, ...]] = {}
         self.keep: list[Event] = []
-        self.stores: dict[Scope, dict[str, list[Event]]] = {}
+        self.stores: dict[Scope, AttributeStores] = {}
 
     @abstractmethod
     def evaluate(self, node: n.Expression, moment: Moment) -> tuple[Value, ...]:
@@ -56,6 +91,39 @@ class Members(ABC):
     @abstractmethod
     def force(self, values: tuple[Value, ...], moment: Moment) -> tuple[Value, ...]:
         """Look up what was deferred among `values`."""
+
+    def described(self, annotation: n.Expression | None, scope: Scope) -> tuple[Value, ...]:
+        """Return what an annotation that is evaluated in `scope` says of a value.
+
+        Objects of the project's classes and the classes themselves; nothing for all else.
+        """
+        match annotation:
+            case n.Name() | n.Attribute():
+                values = self.evaluate(annotation, Moment(scope, None))
+                return tuple(
+                    Instance(v) if isinstance(v, ClassRef) else v.then("()")
+                    for v in values
+                    if isinstance(v, ClassRef | Deferred)
+                )
+            case n.Constant(value=str() as name) if name.isidentifier():
+                return self.described(n.Name(annotation.at, name), scope)
+            case n.Operation() if annotation.op == "|":
+                return tuple(v for operand in annotation.operands for v in self.described(operand, scope))
+            case n.Subscript():
+                return self._described_by_generic(annotation, scope)
+        return ()
+
+    def _described_by_generic(self, annotation: n.Subscript, scope: Scope) -> tuple[Value, ...]:
+        base = annotation.value
+        name = base.attr if isinstance(base, n.Attribute) else base.id if isinstance(base, n.Name) else ""
+        inner = annotation.index
+        if name in ("Optional", "Union", "Annotated", "ClassVar", "Final"):
+            parts = inner.items if isinstance(inner, n.Collection) else (inner,)
+            wanted = parts[:1] if name == "Annotated" else parts
+            return tuple(v for part in wanted if part is not None for v in self.described(part, scope))
+        if name in ("type", "Type"):
+            return tuple(v.cls for v in self.described(inner, scope) if isinstance(v, Instance))
+        return self.described(base, scope)
 
     def method_kind(self, scope: Scope) -> str:
         """Return method, staticmethod, classmethod or property, by the decorators of a function in a class."""
@@ -100,24 +168,10 @@ class Members(ABC):
             if isinstance(base, External)
         )
 
-    def attribute_stores(self, cls: Scope) -> dict[str, list[Event]]:
+    def attribute_stores(self, cls: Scope) -> AttributeStores:
         """Return the stores `self.name = …` in the methods of a class, by name."""
         if cls not in self.stores:
-            table: dict[str, list[Event]] = {}
-            for method in cls.children:
-                if method.kind != "function" or not method.parameters():
-                    continue
-                first = method.parameters()[0].name
-                for event in method.events:
-                    target = event.target
-                    if (
-                        event.kind == "store"
-                        and isinstance(target, n.Attribute)
-                        and isinstance(target.value, n.Name)
-                        and target.value.id == first
-                    ):
-                        table.setdefault(target.attr, []).append(event)
-            self.stores[cls] = table
+            self.stores[cls] = AttributeStores(cls)
         return self.stores[cls]
 
     def member(self, base: Instance, attr: str, moment: Moment) -> tuple[Value, ...]:
@@ -125,13 +179,51 @@ class Members(ABC):
         values: list[Value] = []
         for cls in self.lineage(base.cls.scope):
             for event in self.attribute_stores(cls).get(attr, ()):
-                values += (self._seen_from(value, base, cls) for value in self._stored_value(event))
+                for value in self._stored_value(event):
+                    values += self._constructed(value, base) or (self._seen_from(value, base, cls),)
+            if values:
+                return tuple(values)
+            values += self._declared(cls, attr)
             if values:
                 return tuple(values)
             events = cls.bindings.get(attr)
             if events:
                 return tuple(self._bind(v, base, moment) for v in self.bound(events[-1], None))
         return (UNKNOWN,)
+
+    def _constructed(self, value: Value, base: Instance) -> tuple[Value, ...]:
+        """Return what the call that made an object gave the parameter of `__init__` that an attribute keeps."""
+        if not isinstance(value, Given) or value.scope.name != "__init__" or base.made is None:
+            return ()
+        call, event = base.made.node, base.made
+        if not isinstance(call, n.Call) or any(argument.star for argument in call.args):
+            return ()
+        positional = [p.name for p in value.scope.parameters() if p.kind in ("positional-only", "positional")]
+        plain = [argument for argument in call.args if argument.keyword is None]
+        given = dict(zip(positional[1:], plain, strict=False))
+        given |= {argument.keyword: argument for argument in call.args if argument.keyword is not None}
+        found = given.get(value.parameter.name)
+        guard = ("constructed", id(call), value.parameter.name)
+        if found is None or guard in self.active:
+            return ()
+        callees = self.evaluate(call.func, Moment(event.scope, event))
+        if not any(isinstance(callee, ClassRef) and callee.scope is base.cls.scope for callee in callees):
+            return ()
+        self.active.add(guard)
+        try:
+            return self.evaluate(found.value, Moment(event.scope, event))
+        finally:
+            self.active.discard(guard)
+
+    def _declared(self, cls: Scope, attr: str) -> tuple[Value, ...]:
+        """Return what the annotation of a field without a value says of it."""
+        assert isinstance(cls.node, n.Class)
+        for statement in cls.node.body:
+            if isinstance(statement, n.Bind) and statement.how == "annotated":
+                target = statement.targets[0]
+                if isinstance(target, n.Name) and target.id == attr:
+                    return self.described(statement.annotation, cls)
+        return ()
 
     def _stored_value(self, event: Event) -> tuple[Value, ...]:
         """Return what a store gives its attribute; worked out once, since attributes may hold one another."""

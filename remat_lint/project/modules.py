@@ -6,39 +6,26 @@ are wanted, the chunks that bind a name when another file imports that name.
 
 from __future__ import annotations
 
-import ast
-import re
-import warnings
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remat_lint.facts import nodes as n
-from remat_lint.findings import Position, Span
-from remat_lint.jaxapi.wrappers import WRAPPER_MODULES
+from remat_lint.findings import Span
 from remat_lint.project.building import Builder
-from remat_lint.project.scopes import Event, Scope
+from remat_lint.project.loading import Fault, Loader
+from remat_lint.project.relevance import Relevance
+from remat_lint.project.scopes import CHUNK_BITS, Event, Scope
 from remat_lint.source.chunks import Chunk, split
+from remat_lint.source.classes import piece_text, split_class
 from remat_lint.source.text import SourceError, SourceText, read_source
 
 if TYPE_CHECKING:
     import libcst as cst
 
-CHUNK_BITS = 20
-_WORD = re.compile(r"\w+")
-_ERROR_AT = re.compile(r"error at (\d+):(\d+)")
-_ONLY_SYNTAX = ast.PyCF_ONLY_AST
-LARGE_CHUNK, HUGE_CHUNK = 256 * 1024, 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A chunk that could not be read: `span` and `message` say where and why; `syntax` if Python would refuse it."""
-
-    span: Span
-    message: str
-    syntax: bool
+    from remat_lint.project.reach import Reach
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -55,18 +42,18 @@ class Module:
     wanted: tuple[str, ...]
     scope: Scope = field(init=False)
     builder: Builder = field(init=False)
+    loader: Loader = field(init=False)
+    relevance: Relevance = field(init=False)
     faults: list[Fault] = field(default_factory=list)
-    loaded: set[int] = field(default_factory=set)
-    pending: dict[str, list[int]] = field(default_factory=dict)
     spans: dict[int, tuple[Span, ...]] = field(default_factory=dict)
-    words: dict[int, set[str]] = field(default_factory=dict)
+    is_loaded: bool = False
+    _matters: bool | None = None
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", None, None, self)
         self.builder = Builder(self.scope)
-        self.pending = {}
-        for index, chunk in enumerate(self.chunks):
-            self.pending.setdefault(chunk.name, []).append(index)
+        self.loader = Loader(self, self.chunks)
+        self.relevance = Relevance(self)
 
     @property
     def path(self) -> Path:
@@ -74,109 +61,80 @@ class Module:
         return self.source.path
 
     def load(self) -> None:
-        """Parse what can bear on a wrap site: chunks that spell one, and those that mention what such chunks bind.
+        """Parse what can bear on a wrap site (`Relevance`), and what Python does not compile.
 
-        Chunks that are no definition are always parsed. A definition is parsed if it contains a word of a wrapper,
-        or a name bound by a chunk that is parsed for its words, or a variable of the module that such a chunk reads.
-        So is one that Python itself does not compile: libcst then says whether, and where, it is broken. With
-        `project.whole` everything is parsed: the oracle to which this must be equal.
+        With `project.whole` everything is parsed: the oracle to which this must be equal.
         """
-        chunks = self.chunks
-        for index in self.pending.pop("", ()):
-            self._load_chunk(index)
-        todo = {index: self._words(index) for indices in self.pending.values() for index in indices}
-        names = self._spelled()
-        # A chunk that does not parse may make the whole file one chunk, which is loaded then.
-        while todo and self.chunks is chunks:
-            near = [
-                i
-                for i, words in todo.items()
-                if self.project.whole or not words.isdisjoint(names) or self._spells(i)
-            ]
-            if not near:
-                break
-            for index in near:
-                words = todo.pop(index)
-                self._load_chunk(index)
-                names |= {chunks[index].name} | (words & self._variables())
-            names |= self._bound_from(names)
-        for index in todo:
-            if self.chunks is chunks and not _compiles(chunks[index].text):
-                self._load_chunk(index)
-
-    def _bound_from(self, names: set[str]) -> set[str]:
-        """Return the variables of the module that a statement binds in which one of `names` occurs."""
-        return {
-            name
-            for name, events in self.scope.bindings.items()
-            for event in events
-            if isinstance(event.node, n.Bind | n.Loop)
-            and not names.isdisjoint(self._words(event.at >> CHUNK_BITS))
-        }
-
-    def _words(self, index: int) -> set[str]:
-        if index not in self.words:
-            self.words[index] = set(_WORD.findall(self.chunks[index].text))
-        return self.words[index]
-
-    def _spells(self, index: int) -> bool:
-        return any(word in self.chunks[index].text for word in self.wanted)
-
-    def _spelled(self) -> set[str]:
-        """Return the names that stand for something of a wrapper: bound by a statement that spells one, or imported."""
-        names = set()
-        for name, events in self.scope.bindings.items():
-            for event in events:
-                if isinstance(event.node, n.Bind) and self._spells(event.at >> CHUNK_BITS):
-                    names.add(name)
-                imports = isinstance(event.value, n.Import) and isinstance(event.node, n.Alias)
-                if imports and self._imports_wrapper(event.value, event.node):  # type: ignore[arg-type]  # just checked
-                    names.add(name)
-        return names
-
-    def _imports_wrapper(self, node: n.Import, alias: n.Alias) -> bool:
-        """Whether an import may bring a wrapper, or a function of the project that applies one."""
-        if any(word in alias.name for word in self.wanted):
-            return True
-        dotted = alias.name if node.module is None else node.module
-        if not WRAPPER_MODULES.isdisjoint((dotted, f"{dotted}.{alias.name}")):
-            return False
-        for name in (dotted, f"{dotted}.{alias.name}".lstrip(".")):
-            path = self.project.find(self.path, name, node.level)
-            module = None if path is None or path == self.path else self.project.module(path)
-            if module is not None and module.matters:
-                return True
-        return False
-
-    def _variables(self) -> set[str]:
-        """Return the names that statements of the module bind, other than definitions and imports."""
-        return {
-            name
-            for name, events in self.scope.bindings.items()
-            if any(isinstance(e.node, n.Bind | n.Loop) for e in events)
-        }
+        self.is_loaded = True
+        loader = self.loader
+        for index in loader.rest() if self.project.whole else self.relevance.near():
+            loader.load(index)
+            # A chunk that does not parse may make the whole file one chunk, which is loaded then.
+            if self.loader is not loader:
+                return
+        loader.load_broken()
 
     def lookup(self, name: str) -> list[Event]:
         """Return the module-level bindings of `name`, parsing what may bind it."""
-        for key in ("", name):
-            for index in self.pending.pop(key, ()):
-                self._load_chunk(index)
+        self.loader.find(name)
         return self.scope.bindings.get(name, [])
+
+    def binds(self, name: str) -> bool:
+        """Whether the module binds `name`; no definition is parsed for the answer."""
+        return self.loader.binds(name)
+
+    def load_stores(self, cls: Scope, attr: str) -> None:
+        """Parse the statements of a class of this module that may store into an attribute `attr`."""
+        if isinstance(cls.node, n.Class):
+            for index in self.loader.pieces(cls.node):
+                if attr in self.relevance.writes(index):
+                    self.loader.load(index)
+
+    def load_member(self, cls: Scope, word: str) -> None:
+        """Parse the statements of a class of this module in which `word` occurs."""
+        if isinstance(cls.node, n.Class):
+            for index in self.loader.pieces(cls.node):
+                if word in self.loader.chunks[index].text:
+                    self.loader.load(index)
+
+    def load_mentions(self, word: str) -> None:
+        """Parse the statements of this module in which `word` occurs."""
+        loader = self.loader
+        for index in list(loader.rest()):
+            if word in loader.chunks[index].text and self.loader is loader:
+                loader.load(index)
 
     @property
     def matters(self) -> bool:
-        """Whether the text contains a word without which it cannot spell a wrapper."""
-        return any(word in self.source.text for word in self.wanted)
+        """Whether the text contains a word without which it cannot spell a wrapper, or imports one by another name."""
+        if self._matters is None:
+            self._matters = any(word in self.source.text for word in self.wanted)
+            self._matters = self._matters or self.project.reaches(self)
+        return self._matters
 
     def span(self, at: int) -> Span:
         """Return the place of the node with number `at`; its chunk is parsed again the first time."""
         index = at >> CHUNK_BITS
+        span = self._spans(index)[at & ((1 << CHUNK_BITS) - 1)]
+        cls = self.loader.classes.get(index)
+        if cls is None or cls.node is None or cls.node.at != at:
+            return span
+        import libcst as cst  # noqa: PLC0415 - loaded already
+
+        try:
+            # The end of a class is the end of its last statement.
+            return Span(span.start, self._spans(self.loader.ends[index])[0].end)
+        except cst.ParserSyntaxError:
+            return span
+
+    def _spans(self, index: int) -> tuple[Span, ...]:
         if index not in self.spans:
             from remat_lint.facts.positions import locate  # noqa: PLC0415 - only where a place is needed
 
             chunk = self.chunks[index]
-            self.spans[index] = locate(self.project.parse(self, chunk, again=True), chunk.row)
-        return self.spans[index][at & ((1 << CHUNK_BITS) - 1)]
+            tree = self.project.parse(self, chunk, again=True)
+            self.spans[index] = locate(tree, chunk.row - piece_text(chunk)[1])
+        return self.spans[index]
 
     def text_at(self, at: int) -> str:
         """Return the source text of the node with number `at`."""
@@ -186,99 +144,21 @@ class Module:
         """Return the call or definition event of the node with number `at`."""
         return self.builder.happened.get(at)
 
-    def _load_chunk(self, index: int) -> None:
-        if index in self.loaded or index >= len(self.chunks):
-            return
-        self.loaded.add(index)
-        chunk = self.chunks[index]
-        if not chunk.text.strip():
-            return
-        refusal = self._refuse(chunk)
-        if refusal:
-            end = self.source.position(chunk.start + len(chunk.text))
-            self.faults.append(Fault(Span(Position(chunk.row, 1), end), refusal, syntax=False))
-            return
-        import libcst as cst  # noqa: PLC0415 - 150 ms that a file without a candidate does not pay
+    def calls(self) -> Iterator[Event]:
+        """Yield the calls parsed so far that can bear on a wrapper, in no particular order."""
+        for event in list(self.builder.happened.values()):
+            if event.kind == "call" and (self.project.whole or self.relevance.concerns(event.at)):
+                yield event
 
-        from remat_lint.facts.walker import Walker  # noqa: PLC0415 - the same
-
-        try:
-            tree = self.project.parse(self, chunk)
-            body = Walker(index << CHUNK_BITS).module(tree)
-        except cst.ParserSyntaxError as error:
-            row, column = _place_of(error)
-            self._fall_back(row + chunk.row - 1, column)
-            return
-        except RecursionError:
-            self.faults.append(
-                Fault(Span(Position(chunk.row, 1), Position(chunk.row, 1)), "nested too deeply", syntax=False)
-            )
-            return
-        self.builder.order = index << CHUNK_BITS
-        self.builder.build(body)
-        self.scope.events.sort(key=_order)
-        for events in self.scope.bindings.values():
-            events.sort(key=_order)
-
-    def _refuse(self, chunk: Chunk) -> str:
-        size = len(chunk.text)
-        if size > HUGE_CHUNK:
-            return f"a statement of {size} characters is too large to be analysed (limit {HUGE_CHUNK})"
-        if size > LARGE_CHUNK and not any(word in chunk.text for word in self.wanted):
-            return f"a statement of {size} characters without a checkpoint in it was not analysed"
-        return ""
-
-    def _fall_back(self, row: int, column: int) -> None:
-        """Parse the file as one chunk: a cut inside a bracket is the splitter's fault, not the author's."""
-        import libcst as cst  # noqa: PLC0415 - loaded already
-
-        comments = tuple(comment for chunk in self.chunks for comment in chunk.comments)
-        whole = Chunk(start=0, text=self.source.text, row=1, kind="other", name="", comments=comments)
-        if len(self.chunks) > 1 and len(whole.text) <= HUGE_CHUNK:
-            try:
-                self.project.parse(self, whole)
-            except (cst.ParserSyntaxError, RecursionError):
-                pass
-            else:
-                self._restart((whole,))
-                return
-        row = min(row, len(self.source.line_starts))
-        if column == 0 and row > 1:
-            row, column = row - 1, HUGE_CHUNK
-        length = len(self.source.line(row).rstrip("\r\n"))
-        start = Position(row, max(1, min(column, length + 1)))
-        message = "this statement cannot be parsed; the rest of the file was analysed"
-        self.faults.append(Fault(Span(start, Position(row, start.column + 1)), message, syntax=True))
-
-    def _restart(self, chunks: tuple[Chunk, ...]) -> None:
-        self.chunks, self.loaded, self.spans, self.words = chunks, set(), {}, {}
+    def restart(self, chunks: tuple[Chunk, ...]) -> None:
+        """Begin anew with other chunks."""
+        self.chunks, self.spans = chunks, {}
         self.faults.clear()
+        tried = self.loader.is_whole
         self.__post_init__()
-        self.load()
-
-
-def _place_of(error: cst.ParserSyntaxError) -> tuple[int, int]:
-    """Return row and column of a syntax error, column 0 for the end of the line before.
-
-    libcst tells the place of a grammar error in its message only.
-    """
-    found = _ERROR_AT.search(error.message)
-    return (int(found[1]), int(found[2])) if found else (error.raw_line, error.raw_column + 1)
-
-
-def _compiles(text: str) -> bool:
-    """Whether Python accepts a statement: a tenth of the price of a parse by libcst, which has the last word."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(text, "<chunk>", "exec", flags=_ONLY_SYNTAX, dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-    return True
-
-
-def _order(event: Event) -> int:
-    return event.order
+        self.loader.is_whole = tried
+        if self.is_loaded:
+            self.load()
 
 
 class Project:
@@ -304,13 +184,22 @@ class Project:
         self.parsed: list[tuple[Path, int, int, bool]] = []
         self._modules: dict[Path, Module | None] = {}
         self._found: dict[tuple[Path, str], Path | None] = {}
+        self.reaches: Callable[[Module], bool] = lambda _module: False
+        """Whether a module reaches a wrapper by names of the project alone; the resolver knows."""
+
+    @functools.cached_property
+    def reach(self) -> Reach:
+        """Where imports lead."""
+        from remat_lint.project.reach import Reach  # noqa: PLC0415 - it asks this class in turn
+
+        return Reach(self)
 
     def parse(self, module: Module, chunk: Chunk, *, again: bool = False) -> cst.Module:
         """Give a chunk to libcst: the only place that does, so `parsed` tells what was parsed, and what again."""
         import libcst as cst  # noqa: PLC0415 - 150 ms that a file without a candidate does not pay
 
         self.parsed.append((module.path, chunk.start, len(chunk.text), again))
-        return cst.parse_module(chunk.text)
+        return cst.parse_module(piece_text(chunk)[0])
 
     def module(self, path: Path) -> Module | None:
         """Return the module in the file `path`, or None if it cannot be read."""
@@ -329,7 +218,9 @@ class Project:
 
     def add(self, source: SourceText) -> Module:
         """Make the module of a text that was read already."""
-        module = Module(self, source, dotted_name(source.path), split(source.text), self.wanted)
+        pieces = (split_class(chunk) if chunk.kind == "class" else (chunk,) for chunk in split(source.text))
+        chunks = tuple(piece for parts in pieces for piece in parts)
+        module = Module(self, source, dotted_name(source.path), chunks, self.wanted)
         self._modules[source.path] = module
         return module
 

@@ -8,9 +8,10 @@ from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.flagtests import uses_as_flag
 from remat_lint.project.invocations import Invocation, Signature, invocations
-from remat_lint.project.scalars import annotated
+from remat_lint.project.levels import COMPUTES
+from remat_lint.project.scalars import annotated, scalar
 from remat_lint.project.traversal import is_name, mentions
-from remat_lint.project.values import WrapSite
+from remat_lint.project.values import Moment, WrapSite
 
 _ARRAY_ATTRIBUTES = frozenset(
     {
@@ -59,7 +60,7 @@ class OffByOne:
         step: what must be added to it.
         array: the parameter that it means; empty if it means none.
         flag: the parameter that is meant.
-        subject: the wrapper or the kind of function, as the subject of "counts `self`".
+        subject: the wrapper or the kind of function, as the subject of "counts `self`"; empty for a plain function.
         certain: whether the body needs the flag as a Python value.
     """
 
@@ -79,33 +80,77 @@ def off_by_one(
         return None
     signature = known[0]
     convention = _convention(site, signature, offset)
-    if convention is None:
-        return None
-    step, subject = convention
     calls = invocations(site, project)
+    steps = [convention] if convention is not None else [(step, "") for step in (-1, 1)]
     for index in indices:
-        here, there = index + offset, index + step + offset
-        first = 0 if signature.is_bound else 1
-        if (
-            index < 0
-            or index + step in indices
-            or not first <= there < len(signature.positional)
-            or here < first
-        ):
-            continue
-        flag = signature.positional[there]
-        if here < len(signature.positional):
-            array = signature.positional[here].name
-            if not is_arraylike(signature, here, calls):
-                continue
-        elif signature.rest:
-            continue
-        else:
-            array = ""
-        likely, certain = flaglike(signature, there, calls)
-        if likely:
-            return OffByOne(index, step, array, flag.name, subject, certain)
+        for step, subject in steps:
+            found = _slip(index, step, indices, signature, offset, calls, plain=convention is None)
+            if found is not None and (
+                convention is not None or _is_seen(index, step, signature, calls, project)
+            ):
+                array, flag, certain = found
+                return OffByOne(index, step, array, flag, subject, certain)
     return None
+
+
+def _slip(  # noqa: PLR0913, PLR0917 - an index and what it is compared with
+    index: int,
+    step: int,
+    indices: tuple[int, ...],
+    signature: Signature,
+    offset: int,
+    calls: tuple[Invocation, ...],
+    *,
+    plain: bool,
+) -> tuple[str, str, bool] | None:
+    """Return the array that an index hits, the flag beside it, and whether the body needs that as a Python value.
+
+    For a `plain` function nothing tells why the index should be wrong, so both must be seen: that what it hits is
+    computed with, and that its neighbour is decided by.
+    """
+    here, there = index + offset, index + step + offset
+    first = 0 if signature.is_bound or plain else 1
+    if index < 0 or index + step in indices or not first <= there < len(signature.positional) or here < first:
+        return None
+    if here < len(signature.positional):
+        array = signature.positional[here].name
+        if not is_arraylike(signature, here, calls) or (plain and not _is_computed(signature, here)):
+            return None
+    elif signature.rest or plain:
+        return None
+    else:
+        array = ""
+    likely, certain = flaglike(signature, there, calls)
+    if not likely or (plain and not certain):
+        return None
+    return array, signature.positional[there].name, certain
+
+
+def _is_seen(
+    index: int, step: int, signature: Signature, calls: tuple[Invocation, ...], project: Analysis
+) -> bool:
+    """Whether a visible call of a plain function passes a bool or number as the flag, and something else as the array."""
+    for call in calls:
+        array, flag = call.given(signature, index), call.given(signature, index + step)
+        if array is not None and flag is not None:
+            moment = Moment(call.event.scope, call.event)
+            if scalar(flag.value, moment, project) and not scalar(array.value, moment, project):
+                return True
+    return False
+
+
+def _is_computed(signature: Signature, position: int) -> bool:
+    """Whether the body computes with a parameter as one does with arrays only."""
+    name = signature.positional[position].name
+    function = signature.function.scope.node
+    assert isinstance(function, n.Function)
+    for node in mentions(function, name):
+        match node:
+            case n.Operation() if node.op in COMPUTES and any(is_name(o, name) for o in node.operands):
+                return True
+            case n.Attribute() if is_name(node.value, name) and node.attr in _ARRAY_ATTRIBUTES:
+                return True
+    return False
 
 
 def _convention(site: WrapSite, signature: Signature, offset: int) -> tuple[int, str] | None:

@@ -11,22 +11,30 @@ from remat_lint.facts import nodes as n
 class Parents:
     """The parent of every node of a module's statements, by number; arguments and arms are skipped."""
 
-    def __init__(self, bodies: list[tuple[n.Statement, ...]]) -> None:
+    def __init__(self) -> None:
         self._above: dict[int, n.Node] = {}
-        todo: list[n.Node] = [statement for body in bodies for statement in body]
-        while todo:
-            node = todo.pop()
-            for child in inside(node):
-                self._above[child.at] = node
-                todo.append(child)
+        self._new: list[n.Node] = []
+
+    def add(self, body: tuple[n.Statement, ...], owner: n.Class | None = None) -> None:
+        """Take in statements of the module, or of the class `owner`; they are gone through when somebody asks."""
+        self._new += body
+        if owner is not None:
+            self._above.update((statement.at, owner) for statement in body)
 
     def of(self, at: int) -> n.Node | None:
         """Return the node around the one with number `at`; None for a statement of the module."""
+        while self._new:
+            node = self._new.pop()
+            for child in inside(node):
+                # The bounds that a slice leaves out have its own number.
+                if child.at != node.at:
+                    self._above[child.at] = node
+                    self._new.append(child)
         return self._above.get(at)
 
     def chain(self, at: int) -> Iterator[n.Node]:
         """Yield the nodes around the one with number `at`, innermost first."""
-        step = self._above.get(at)
+        step = self.of(at)
         while step is not None:
             yield step
             step = self._above.get(step.at)

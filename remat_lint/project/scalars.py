@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.values import Data, Given, Moment, Result, Value
+from remat_lint.project.scopes import Event
+from remat_lint.project.values import Data, External, Given, Moment, Result, Value
 
 _TYPES: dict[str, type] = {"bool": bool, "int": int, "float": float}
 _BOOLEAN = frozenset({"not", "is", "is not", "in", "not in"})
@@ -26,6 +27,11 @@ class Scalar:
 
 def scalar(node: n.Expression, moment: Moment, project: Analysis) -> Scalar | None:
     """Return what scalar an expression is; None if it can be something else, or nothing is known."""
+    if _is_size(node) or _is_count(node, moment, project):
+        return Scalar(frozenset({int}))
+    field = _field(node, moment, project)
+    if field:
+        return Scalar(field, None, certain=False)
     found = [_scalar(value) for value in project.evaluate(node, moment)]
     if not found or any(one is None for one in found):
         return None
@@ -34,6 +40,51 @@ def scalar(node: n.Expression, moment: Moment, project: Analysis) -> Scalar | No
         return known[0]
     types = frozenset(kind for one in known for kind in one.types)
     return Scalar(types, None, all(one.certain for one in known))
+
+
+def _is_size(node: n.Expression) -> bool:
+    """Whether an expression is a number that tells the size of an array."""
+    if isinstance(node, n.Subscript):
+        single = not (isinstance(node.index, n.Operation) and node.index.op == "slice")
+        return single and isinstance(node.value, n.Attribute) and node.value.attr == "shape"
+    return isinstance(node, n.Attribute) and node.attr == "ndim"
+
+
+def _is_count(node: n.Expression, moment: Moment, project: Analysis) -> bool:
+    """Whether a name counts the rounds of a loop, or is unpacked from a shape."""
+    scope = moment.scope.find(node.id) if isinstance(node, n.Name) else None
+    if scope is None or not isinstance(node, n.Name):
+        return False
+    bound = scope.bindings.get(node.id, [])
+    return bool(bound) and all(_counts(event, project) for event in bound)
+
+
+def _counts(event: Event, project: Analysis) -> bool:
+    value = event.value
+    if event.part == "element":
+        return isinstance(value, n.Attribute) and value.attr == "shape"
+    if event.part != "iteration" or not isinstance(value, n.Call):
+        return False
+    values = project.evaluate(value.func, Moment(event.scope, event))
+    target = event.node.target if isinstance(event.node, n.Loop | n.Clause) else None
+    if values == (External("builtins.range"),):
+        return event.target is target
+    first = target.items[0] if isinstance(target, n.Collection) and target.items else None
+    return values == (External("builtins.enumerate"),) and first is event.target
+
+
+def _field(node: n.Expression, moment: Moment, project: Analysis) -> frozenset[type]:
+    """Return the scalar types that a field of the class, read from `self`, is annotated with."""
+    way = project.access(node, moment.scope) if isinstance(node, n.Attribute) else None
+    if way is None or way.name or len(way.steps) != 1:
+        return frozenset()
+    found = (
+        event.node.annotation
+        for cls in project.lineage(way.scope)
+        for event in cls.bindings.get(str(way.steps[0][1]), ())
+        if isinstance(event.node, n.Bind)
+    )
+    return annotated(next(found, None))
 
 
 def is_array(node: n.Expression, moment: Moment, project: Analysis) -> bool:

@@ -16,6 +16,9 @@ from remat_lint.facts import nodes as n
 if TYPE_CHECKING:
     from remat_lint.project.modules import Module
 
+CHUNK_BITS = 20
+"""The upper bits of the number of a node are the index of its chunk."""
+
 LoopNode = n.Loop | n.Comprehension
 ArmKey = tuple[int, int]
 

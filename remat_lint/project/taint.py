@@ -6,11 +6,14 @@ dtypes, lengths and numpy results are not. What an unknown call returns counts a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import effects
 from remat_lint.project import levels
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.body import Body, Entry
+from remat_lint.project.fixpoint import Fixpoint
 from remat_lint.project.levels import Level
 from remat_lint.project.parameters import Given, passed_to, site_levels, untraced
 from remat_lint.project.scopes import Event, Scope, reaching
@@ -26,6 +29,8 @@ from remat_lint.project.values import (
     Wrapped,
 )
 
+_Run = tuple[Scope, tuple[tuple[str, Level], ...]]
+"""A function of the project that is run in thought, and the levels of its arguments."""
 DEEPEST_CALL = 3
 _EAGER = "jax.ensure_compile_time_eval"
 _FLATTEN = frozenset({"jax.tree.flatten", "jax.tree_util.tree_flatten", "jax.tree_flatten"})
@@ -37,13 +42,17 @@ class Taint:
 
     def __init__(self, body: Body, project: Analysis) -> None:
         self.body, self.project = body, project
-        self._active: set[tuple[int, int]] = set()
-        self._calls: list[tuple[Scope, Given]] = []
+        self._values = Fixpoint()
+        self._calls: tuple[_Run, ...] = ()
+        self._depth = 0
         self.as_is = untraced(body, project)
         self._site = site_levels(body, self)
 
     def level(self, node: n.Expression, moment: Moment) -> Level:
         """Return what is known of `node`, evaluated at `moment` in the body."""
+        return self._values.solve(lambda: self._level(node, moment))
+
+    def _level(self, node: n.Expression, moment: Moment) -> Level:
         match node:
             case n.Name():
                 return self._name(node, moment)
@@ -80,10 +89,10 @@ class Taint:
         if scope is None or not self.is_inside(scope):
             return self._captured(node, moment)
         events = scope.bindings.get(node.id, [])
-        live = self._live(events, moment, scope.frame)
+        live = self.live(events, moment, scope.frame)
         return max((self._bound(event) for event in live), default=Level.NONE)
 
-    def _live(self, events: list[Event], moment: Moment, frame: Scope) -> list[Event]:
+    def live(self, events: list[Event], moment: Moment, frame: Scope) -> list[Event]:
         """Return the bindings that may hold: those before, and those later in a loop around the moment."""
         if moment.event is None or moment.scope.frame is not frame:
             return events
@@ -99,14 +108,11 @@ class Taint:
         return [*live, *later] or events
 
     def _bound(self, event: Event) -> Level:
-        guard = (id(event), len(self._calls))
-        if guard in self._active or len(self._active) > 200:  # noqa: PLR2004 - no chain of names is that long
-            return Level.NONE
-        self._active.add(guard)
-        try:
-            return self._binding(event)
-        finally:
-            self._active.discard(guard)
+        return self._value((event,), lambda: self._binding(event))
+
+    def _value(self, key: tuple[object, ...], compute: Callable[[], Level]) -> Level:
+        """Return what `compute` gives for `key` in the functions that are run in thought."""
+        return self._values.value((*key, self._calls, self._depth), compute)
 
     def _binding(self, event: Event) -> Level:
         if isinstance(event.value, n.Parameter):
@@ -115,6 +121,9 @@ class Taint:
 
     def stored(self, event: Event) -> Level:
         """Return the level of what a binding or a store gives to its target."""
+        return self._values.solve(lambda: self._stored(event))
+
+    def _stored(self, event: Event) -> Level:
         moment = Moment(event.scope, event)
         value = event.value
         if isinstance(event.node, n.Bind) and event.node.how == "augmented":
@@ -143,6 +152,9 @@ class Taint:
 
     def item(self, value: n.Expression, path: tuple[int, ...], moment: Moment) -> Level:
         """Return the level of the item at `path` of an unpacked value."""
+        return self._values.solve(lambda: self._item(value, path, moment))
+
+    def _item(self, value: n.Expression, path: tuple[int, ...], moment: Moment) -> Level:
         if path and isinstance(value, n.Collection) and value.kind in ("tuple", "list"):
             inner = value.items[path[0]] if path[0] < len(value.items) else None
             return Level.NONE if inner is None else self.item(inner, path[1:], moment)
@@ -156,7 +168,7 @@ class Taint:
         target = event.node.target if isinstance(event.node, n.Loop | n.Clause) else None
         path = levels.position_of(event.target, target) or ()
         if isinstance(value, n.Call):
-            dotted = self._dotted(value.func, moment)
+            dotted = self.dotted(value.func, moment)
             if dotted == "builtins.enumerate" and value.args:
                 return Level.NONE if path[:1] == (0,) else self._row(value.args[0].value, moment)
             if dotted == "builtins.zip" and path and path[0] < len(value.args):
@@ -185,7 +197,7 @@ class Taint:
     def _parameter(self, scope: Scope, parameter: n.Parameter) -> Level:
         for called, given in reversed(self._calls):
             if called is scope:
-                return given.get(parameter.name, Level.NONE)
+                return dict(given).get(parameter.name, Level.NONE)
         entries = self.body.entries.get(scope, ())
         found = [
             self._site
@@ -230,6 +242,10 @@ class Taint:
     def _subscript(self, node: n.Subscript, moment: Moment) -> Level:
         if isinstance(node.value, n.Attribute) and node.value.attr == "at":
             return self.level(node.value.value, moment)
+        if isinstance(node.value, n.Collection) and isinstance(node.index, n.Constant):
+            number = node.index.value
+            if isinstance(number, int) and 0 <= number < len(node.value.items):
+                return self.item(node.value, (number,), moment)
         base = self.level(node.value, moment)
         if base is Level.NONE and self._is_captured(node, moment):
             return self._captured(node, moment)
@@ -237,13 +253,18 @@ class Taint:
 
     # Calls
 
-    def _dotted(self, func: n.Expression, moment: Moment) -> str:
+    def dotted(self, func: n.Expression, moment: Moment) -> str:
+        """Return the dotted name of what is called, if the project does not define it; else an empty text."""
         values = self.project.evaluate(func, moment)
         return values[0].dotted if len(values) == 1 and isinstance(values[0], External) else ""
 
     def _call(self, node: n.Call, moment: Moment, path: tuple[int, ...]) -> Level:
         """Return the level of a call's result, or of the item at `path` of it."""
         here = Moment(moment.scope, moment.scope.module.happened(node.at) or moment.event)
+        key = (node.at, here.scope, here.event, path)
+        return self._value(key, lambda: self._called(node, here, path))
+
+    def _called(self, node: n.Call, here: Moment, path: tuple[int, ...]) -> Level:
         callees = self.project.evaluate(node.func, here)
         found = max(self._result(callee, node, here, path) for callee in callees)
         return max(found, self._method(node, here))
@@ -328,7 +349,7 @@ class Taint:
         guards = moment.event.guards if moment.event is not None else ()
         return any(
             isinstance(guard, n.With)
-            and any(isinstance(c, n.Call) and self._dotted(c.func, moment) == _EAGER for c, _ in guard.items)
+            and any(isinstance(c, n.Call) and self.dotted(c.func, moment) == _EAGER for c, _ in guard.items)
             for guard in guards
         )
 
@@ -353,17 +374,21 @@ class Taint:
     def _run(self, scope: Scope, given: Given, path: tuple[int, ...]) -> Level:
         """Return the level of what a function of the project returns for arguments of these levels."""
         generator = isinstance(scope.node, n.Function) and scope.node.is_generator
-        if len(self._calls) >= DEEPEST_CALL or generator or any(called is scope for called, _ in self._calls):
+        if self._depth >= DEEPEST_CALL or generator:
             return Level.NONE
-        self._calls.append((scope, given))
+        before = self._calls, self._depth
+        # Only a function around the called one is seen from inside of it.
+        around = tuple(run for run in self._calls if run[0].encloses(scope) and run[0] is not scope)
+        self._calls, self._depth = (*around, (scope, tuple(sorted(given.items())))), self._depth + 1
         try:
-            return max(
-                (
-                    self.item(returned.value, path, Moment(returned.scope, returned))
-                    for returned in scope.returns
-                    if isinstance(returned.value, n.Expression)
-                ),
-                default=Level.NONE,
-            )
+            return self._value((scope, path), lambda: self._returns(scope, path))
         finally:
-            self._calls.pop()
+            self._calls, self._depth = before
+
+    def _returns(self, scope: Scope, path: tuple[int, ...]) -> Level:
+        levels_of = (
+            self.item(returned.value, path, Moment(returned.scope, returned))
+            for returned in scope.returns
+            if isinstance(returned.value, n.Expression)
+        )
+        return max(levels_of, default=Level.NONE)

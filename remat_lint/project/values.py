@@ -78,9 +78,12 @@ def _may_be_one_item(mine: str | int | None, theirs: str | int | None) -> bool:
 
 
 class Environment:
-    """Values of parameters for one imagined call of a function, and the calls that led there."""
+    """Values of parameters for one imagined call of a function, and the calls that led there.
 
-    __slots__ = ("outer", "values", "via")
+    `known` keeps what bindings and calls were found to give in it.
+    """
+
+    __slots__ = ("known", "outer", "values", "via")
 
     def __init__(
         self,
@@ -89,6 +92,7 @@ class Environment:
         outer: Environment | None,
     ) -> None:
         self.values, self.via, self.outer = values, via, outer
+        self.known: dict[object, tuple[Value, ...]] = {}
 
     def get(self, scope: Scope, name: str) -> tuple[Value, ...] | None:
         """Return the values given to a parameter, innermost call first."""
@@ -242,6 +246,13 @@ class Data:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Several:
+    """A tuple whose items are known by their values: what `*args` takes in an imagined call."""
+
+    items: tuple[tuple[Value, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Given:
     """A parameter whose argument is not known here."""
 
@@ -264,6 +275,7 @@ Value = (
     | Result
     | Member
     | Data
+    | Several
     | Given
 )
 UNKNOWN = Unknown()

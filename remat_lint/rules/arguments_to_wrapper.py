@@ -33,21 +33,25 @@ from remat_lint.jaxapi.policies import lookup_policy
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
 from remat_lint.project.values import External, Moment, Partial, Result, Value, WrapSite
+from remat_lint.rules.arguments_to_wrapper_examples import EXAMPLES
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected
-from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent, safe, unsafe
+from remat_lint.rules.rule import Place, Report, Rule, Silent, safe, unsafe
 from remat_lint.rules.splitting import is_harmless, split_call
+
+_LONGEST = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Extra:
-    """What the fix needs to know."""
+    """What the fix needs to know; `swapped` tells that a policy stands where the function is due."""
 
     site: WrapSite
     call: n.Call
     target: n.Argument | None
     extra: tuple[n.Argument, ...]
     policy: bool
+    swapped: bool = False
 
 
 class ArgumentsToWrapper(Rule):
@@ -59,210 +63,7 @@ class ArgumentsToWrapper(Rule):
     severity = Severity.ERROR
     subject = WrapSite
     silence = "the wrapper is given nothing but its function by position"
-    examples = (
-        Bad(
-            "the function's arguments",
-            """
-import jax
-
-def layer(w, x):
-    return x * w
-
-def owner(x):
-    return jax.checkpoint(layer, x, x)
-#                                ^^^^
-""",
-            fixed="""
-import jax
-
-def layer(w, x):
-    return x * w
-
-def owner(x):
-    return jax.checkpoint(layer)(x, x)
-""",
-            message=(
-                "`jax.checkpoint` takes the function as its only positional argument, so `x, x` raises TypeError; the "
-                "arguments go to the function it returns: `jax.checkpoint(layer)(x, x)`"
-            ),
-            runs=True,
-        ),
-        Bad(
-            "a policy without its keyword, through aliases and on one branch",
-            """
-from jax import checkpoint_policies as cp, remat as rm
-
-def build(layer, use_remat):
-    if use_remat:
-        layer = rm(layer, cp.dots_saveable)  # mémoire
-#                         ^^^^^^^^^^^^^^^^
-    return layer
-
-def owner(x):
-    return build(lambda h: h * h, True)(x)
-""",
-            fixed="""
-from jax import checkpoint_policies as cp, remat as rm
-
-def build(layer, use_remat):
-    if use_remat:
-        layer = rm(layer, policy=cp.dots_saveable)  # mémoire
-    return layer
-
-def owner(x):
-    return build(lambda h: h * h, True)(x)
-""",
-            message=(
-                "`rm` takes the function as its only positional argument, so `cp.dots_saveable` raises TypeError when "
-                "`use_remat`; write `policy=cp.dots_saveable`"
-            ),
-            runs=True,
-        ),
-        Bad(
-            "a module that is called, with options behind",
-            """
-import jax
-
-class Net:
-    def __call__(self, block, x):
-        return jax.checkpoint(lambda b, h: b(h), block, x, prevent_cse=False)
-#                                                ^^^^^^^^
-""",
-            fixed="""
-import jax
-
-class Net:
-    def __call__(self, block, x):
-        return jax.checkpoint(lambda b, h: b(h), prevent_cse=False)(block, x)
-""",
-            message=(
-                "`jax.checkpoint` takes the function as its only positional argument, so `block, x` raises TypeError; "
-                "the arguments go to the function it returns: `jax.checkpoint(lambda)(block, x)`"
-            ),
-        ),
-        Bad(
-            "a bool that is meant as prevent_cse",
-            """
-import jax
-
-@jax.jit
-def step(x):
-    return jax.checkpoint(lambda h: h * h, False)(x)
-#                                          ^^^^^
-""",
-            fixed="""
-import jax
-
-@jax.jit
-def step(x):
-    return jax.checkpoint(lambda h: h * h, prevent_cse=False)(x)
-""",
-            message=(
-                "`jax.checkpoint` takes the function as its only positional argument, so `False` raises TypeError; "
-                "options are keywords"
-            ),
-        ),
-        Bad(
-            "a policy in the place of linen's `variables`",
-            """
-import jax
-import flax.linen as nn
-
-class Block(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        return nn.Dense(3)(x)
-
-Block_ck = nn.remat(Block, jax.checkpoint_policies.dots_saveable)
-#                          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-""",
-            fixed="""
-import jax
-import flax.linen as nn
-
-class Block(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        return nn.Dense(3)(x)
-
-Block_ck = nn.remat(Block, policy=jax.checkpoint_policies.dots_saveable)
-""",
-            message=(
-                "the second positional parameter of `nn.remat` is `variables`, so the policy there raises "
-                "InvalidFilterError when the module is used; write `policy=jax.checkpoint_policies.dots_saveable`"
-            ),
-        ),
-        Good(
-            "the call is split",
-            """
-import jax
-
-def layer(w, x):
-    return x * w
-
-def owner(x):
-    return jax.checkpoint(layer, policy=None)(x, x)
-""",
-        ),
-        Good(
-            "a helper of the project takes arguments and splits the call itself",
-            """
-import jax
-
-def checkpoint(fn, *args, policy=None):
-    return jax.checkpoint(fn, policy=policy)(*args)
-
-def loss(w, x):
-    return checkpoint(lambda a, b: a * b, w, x)
-""",
-        ),
-        Good(
-            "linen takes its options by position",
-            """
-import flax.linen as nn
-
-class Block(nn.Module):
-    @nn.compact
-    def __call__(self, x):
-        return nn.Dense(3)(x)
-
-Block_ck = nn.remat(Block, True, True, False, False)
-""",
-        ),
-        Good(
-            "other functions called checkpoint",
-            """
-from torch.utils.checkpoint import checkpoint
-import jax
-
-def run(block, x):
-    return checkpoint(block, x, use_reentrant=False)
-""",
-        ),
-        Good(
-            "a test of the error",
-            """
-import jax
-import jax.numpy as jnp
-import unittest
-
-class WrapperTest(unittest.TestCase):
-    def test_arguments_are_refused(self):
-        with self.assertRaises(TypeError):
-            jax.checkpoint(jnp.sin, 1.0)
-        self.assertRaises(TypeError, lambda: jax.checkpoint(jnp.sin, 1.0))
-""",
-        ),
-        Miss(
-            "arguments behind a star",
-            """
-import jax
-
-def run(f, *args):
-    return jax.checkpoint(f, *args)
-""",
-        ),
-    )
+    examples = EXAMPLES
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report positional arguments behind the wrapped function."""
@@ -300,7 +101,8 @@ def run(f, *args):
         target = next((a for a in made.args if a.value is site.target), None)
         policy = _is_policy(extra[0], site, project)
         if 1 + len(extra) > site.wrapper.positional:
-            return _Extra(site, made, target, extra, policy and len(extra) == 1)
+            swapped = target is not None and len(extra) == 1 and _is_policy(target, site, project)
+            return _Extra(site, made, target, extra, policy and len(extra) == 1, swapped)
         if (
             policy
             and site.wrapper.framework in ("linen", "flaxformer")
@@ -315,10 +117,10 @@ def run(f, *args):
         module = report.place.module
         keywords = {argument.keyword for argument in found.call.args}
         first = Place(module, found.extra[0].at)
-        if found.target is None or found.site.form != "call":
-            return None
-        if found.policy:
+        if found.policy and found.call.at == found.site.at and found.site.form != "partial-call":
             return None if "policy" in keywords else safe("Name the policy", first.insert_before("policy="))
+        if found.target is None or found.site.form != "call" or found.swapped:
+            return None
         value = found.extra[0].value
         if len(found.extra) == 1 and isinstance(value, n.Constant) and isinstance(value.value, bool):
             named = first.insert_before("prevent_cse=")
@@ -333,8 +135,9 @@ def run(f, *args):
 
 def _message(found: _Extra, text: str) -> str:
     site, call = found.site, found.call
-    func = render(call.func)
-    short = text if len(text) <= 40 and "\n" not in text else "…"  # noqa: PLR2004 - what fits a message
+    named = call.args[0].value if site.form == "partial-decorator" and call.args else call.func
+    func = site.wrapper.qualname if isinstance(named, n.Call) else render(named)
+    short = text if len(text) <= _LONGEST and "\n" not in text else "…"
     if 1 + len(site.extra) <= site.wrapper.positional:
         return (
             f"the second positional parameter of `{func}` is `variables`, so the policy there raises "
@@ -344,11 +147,20 @@ def _message(found: _Extra, text: str) -> str:
         advice = f"write `policy={short}`"
     elif isinstance(found.extra[0].value, n.Constant) and isinstance(found.extra[0].value.value, bool):
         advice = "options are keywords"
+    elif site.form == "partial-decorator":
+        advice = "the decorated function comes behind it, and options are keywords"
+    elif found.swapped:
+        advice = f"the function comes first: `{func}({short}, policy={_short(site)})`"
     else:
-        wrapped = "…" if site.target is None else render(site.target)
-        advice = f"the arguments go to the function it returns: `{func}({wrapped})({short})`"
+        advice = f"the arguments go to the function it returns: `{func}({_short(site)})({short})`"
     what = f"`{short}` raises" if short != "…" else "what follows it raises"
     return f"`{func}` takes the function as its only positional argument, so {what} TypeError{when(site.event)}; {advice}"
+
+
+def _short(site: WrapSite) -> str:
+    """Return what is wrapped as it is written, if that fits a message."""
+    text = "" if site.target is None else Place(site.scope.module, site.target.at).text
+    return text if text and len(text) <= _LONGEST and "\n" not in text else "…"
 
 
 def _is_wrapper(value: Value) -> bool:

@@ -1,8 +1,8 @@
-"""Finds a policy that is called without arguments instead of being passed.
+"""Finds a policy that is called instead of being passed.
 
 ## What it does
 Reports `policy=jax.checkpoint_policies.dots_saveable()` and the like: the members of the namespace that are policies
-themselves, called as if they were factories.
+themselves, called as if they were factories, without arguments or with names.
 
 ## Why it is a problem
 A policy takes an operation. Most raise `TypeError` at once (missing argument 'prim'). `nothing_saveable()` does not:
@@ -23,9 +23,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from remat_lint.facts import nodes as n
 from remat_lint.findings import Edit, Fix, Severity, Span
 from remat_lint.project.analysis import Analysis
+from remat_lint.project.names import texts
 from remat_lint.project.policies import PolicyUse
+from remat_lint.project.values import Moment
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected
 from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent, safe
@@ -120,6 +123,21 @@ class Net:
                 "TypeError ('bool' object is not callable) under differentiation when `full`; drop the parentheses"
             ),
         ),
+        Bad(
+            "with names",
+            """
+import jax
+
+def owner(x):
+    return jax.checkpoint(lambda h: h * h, policy=jax.checkpoint_policies.dots_saveable("h402"))(x)
+#                                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+            message=(
+                "`dots_saveable` is a policy itself and takes no names: called with names it raises; did you mean "
+                "`save_only_these_names`?"
+            ),
+            runs=True,
+        ),
         Good(
             "the policy is passed",
             """
@@ -174,17 +192,20 @@ def wrap(f, name):
 
     def check(self, subject: PolicyUse, project: Analysis) -> Iterator[Report | Silent]:
         """Report a policy that is called without arguments."""
-        if (
-            subject.role != "called"
-            or subject.policy.kind != "policy"
-            or subject.call is None
-            or subject.call.args
-        ):
+        if subject.role != "called" or subject.policy.kind != "policy" or subject.call is None:
             return
         if subject.alternatives > 1:
             yield Silent("what is called may be something else")
-        elif expected(subject.event, project, "TypeError"):
+        elif expected(subject.event, project, "TypeError", "AttributeError"):
             yield Silent("a test expects the error")
+        elif subject.call.args:
+            if _are_names(subject, project):
+                message = (
+                    f"`{subject.policy.name}` is a policy itself and takes no names: called with names it "
+                    f"{_NAMED.get(subject.policy.name, 'raises')}{when(subject.event)}; did you mean "
+                    "`save_only_these_names`?"
+                )
+                yield Report(Place(subject.module, subject.call.at), message, self.severity)
         else:
             name = subject.policy.name
             result = _PASSES.get(name, "raises TypeError (missing argument 'prim')")
@@ -197,11 +218,27 @@ def wrap(f, name):
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Drop the parentheses."""
         del project
+        if report.facts is None:
+            return None
         module = report.place.module
         gone = Span(Place(module, report.facts.func.at).span.end, report.place.span.end)
         if module.source.slice(gone).translate(_BLANK) != "()":
             return None
         return safe("Drop the parentheses", Edit(gone, ""))
+
+
+_NAMED = {name: result.partition(" (")[0] for name, result in _PASSES.items()}
+
+
+def _are_names(use: PolicyUse, project: Analysis) -> bool:
+    """Whether every argument of a call is a string, or a list of them."""
+    assert use.call is not None
+    moment = Moment(use.event.scope, use.event)
+    for argument in use.call.args:
+        listed = isinstance(argument.value, n.Collection) and argument.value.kind != "dict"
+        if argument.keyword is not None or not (listed or texts(argument.value, moment, project)):
+            return False
+    return True
 
 
 _BLANK = str.maketrans("", "", " \t\r\n")

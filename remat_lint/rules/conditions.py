@@ -32,7 +32,7 @@ def _condition(node: n.Branch | n.Conditional, number: int) -> str:
 
 def _text(test: n.Expression) -> str:
     text = _render(test)
-    return "" if "…" in text else text
+    return "" if "…" in text or "__name__" in text else text
 
 
 def _negated(test: n.Expression) -> str:

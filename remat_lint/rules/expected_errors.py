@@ -40,6 +40,14 @@ def expected_at_calls(site: WrapSite, project: Analysis, *errors: str) -> bool:
     return any(expected(event, project, *errors) for event in events)
 
 
+def is_tried(event: Event, *errors: str) -> bool:
+    """Whether a `try` around `event` names one of `errors`: the code finds out what works."""
+    tries = [guard for guard in event.guards if isinstance(guard, n.Try)]
+    return any(
+        name in errors for guard in tries for handler in guard.handlers for name in _caught(handler.type)
+    )
+
+
 def _guards(guard: n.With | n.Try, event: Event, project: Analysis, errors: tuple[str, ...]) -> bool:
     if isinstance(guard, n.With):
         return any(_asserts(context, event, project) for context, _ in guard.items)
@@ -80,6 +88,11 @@ def _caught(kind: n.Expression | None) -> Iterator[str]:
         yield kind.id
     elif isinstance(kind, n.Attribute):
         yield kind.attr
+
+
+def in_test_file(event: Event) -> bool:
+    """Whether something stands in a file of tests, where checkpoints are made to compare values."""
+    return _is_test(event)
 
 
 def _is_test(event: Event) -> bool:

@@ -29,8 +29,10 @@ from collections.abc import Iterator
 from remat_lint.facts import nodes as n
 from remat_lint.findings import Edit, Fix, Severity, Span
 from remat_lint.jaxapi import wrappers
+from remat_lint.jaxapi.signatures import CALLABLE_KEYWORDS
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
+from remat_lint.project.keywords import are_all_visible, keywords
 from remat_lint.project.values import External, Moment, Partial, Value, WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected
@@ -171,6 +173,50 @@ def build(use_remat):
                 "`functools.partial(checkpoint, …)`"
             ),
         ),
+        Bad(
+            "options in a dict behind two stars",
+            """
+import jax
+
+OPTIONS = {"prevent_cse": False}
+
+@jax.remat(**OPTIONS)
+#^^^^^^^^^^^^^^^^^^^^
+def layer(x):
+    return x * x
+
+def owner(x):
+    return layer(x)
+""",
+            fixed="""
+import functools
+import jax
+
+OPTIONS = {"prevent_cse": False}
+
+@functools.partial(jax.remat, **OPTIONS)
+def layer(x):
+    return x * x
+
+def owner(x):
+    return layer(x)
+""",
+            message=(
+                "`jax.remat` needs the function as its first argument: called with options only it raises TypeError "
+                "(missing 1 required positional argument: 'fun') on every release; write "
+                "`functools.partial(jax.remat, …)`"
+            ),
+            runs=True,
+        ),
+        Good(
+            "the function is in the dict too",
+            """
+import jax
+
+OPTIONS = {"fun": lambda x: x * x, "prevent_cse": False}
+layer = jax.checkpoint(**OPTIONS)
+""",
+        ),
         Good(
             "partial puts the options in and leaves the function out",
             """
@@ -224,13 +270,12 @@ def test_decorator_form_raises():
 """,
         ),
         Miss(
-            "options hidden behind two stars",
+            "options that come from elsewhere behind two stars",
             """
 import jax
+from settings import options
 
-OPTIONS = {"prevent_cse": False}
-
-@jax.checkpoint(**OPTIONS)
+@jax.checkpoint(**options())
 def layer(x):
     return x
 """,
@@ -240,10 +285,12 @@ def layer(x):
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report a wrapper call without a target."""
         call = subject.event.node
-        if subject.form != "keyword-only" or subject.via or not isinstance(call, n.Call):
+        if subject.via or not isinstance(call, n.Call) or not _lacks_target(subject, call, project):
             return
         name = subject.wrapper.qualname
-        if subject.wrapper.keyword_only_form:
+        if not CALLABLE_KEYWORDS.isdisjoint(subject.options):
+            yield Silent("the function is given by a keyword")
+        elif subject.wrapper.keyword_only_form:
             yield Silent(f"{name} may be called with options only and then returns a decorator")
         elif not all(_refuses(v) for v in project.evaluate(call.func, Moment(subject.scope, subject.event))):
             yield Silent(f"{render(call.func)} may be something else than a wrapper that needs its function")
@@ -272,6 +319,18 @@ def layer(x):
         end = source.position(source.offset(func.end) + opening.end())
         before = Edit(Span(func.start, func.start), f"{partial}(")
         return safe("Wrap the call in functools.partial", before, Edit(Span(func.end, end), comma), *edits)
+
+
+def _lacks_target(site: WrapSite, call: n.Call, project: Analysis) -> bool:
+    """Whether a call gives no function, not even in a dict behind `**`."""
+    if site.form == "keyword-only":
+        return True
+    if site.form != "call" or site.target is not None or not call.args:
+        return False
+    if any(argument.keyword is None and argument.star != "**" for argument in call.args):
+        return False
+    names = {keyword.name for keyword in keywords(site, project)}
+    return are_all_visible(site, project) and CALLABLE_KEYWORDS.isdisjoint(names)
 
 
 def _refuses(value: Value) -> bool:

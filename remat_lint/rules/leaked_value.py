@@ -142,7 +142,7 @@ def collect(xs, w):
 #           ^^^^^^^^^^^^^^
             return jnp.tanh(h @ w), None
 
-        return jax.lax.scan(step, x, None, length=3)[0]
+        return jax.lax.scan(step, x @ w, None, length=3)[0] @ w
 
     return tower(xs), seen
 """,

@@ -31,10 +31,13 @@ from remat_lint.findings import Edit, Fix, Severity
 from remat_lint.jaxapi.policies import Policy
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
+from remat_lint.project.names import text_of
 from remat_lint.project.policies import PolicyUse
-from remat_lint.project.values import Data, Given, Moment, Result, Value
+from remat_lint.project.values import Data, External, Given, Moment, Result, Value
 from remat_lint.rules.expected_errors import expected
-from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent, safe
+from remat_lint.rules.policy_values import annotated
+from remat_lint.rules.rule import Place, Report, Rule, Silent, safe
+from remat_lint.rules.varargs_examples import EXAMPLES
 
 _MAKERS = frozenset({"list", "tuple", "set", "frozenset", "sorted", "dict"})
 _HASHABLE = frozenset({"tuple", "frozenset", "generator"})
@@ -42,10 +45,13 @@ _HASHABLE = frozenset({"tuple", "frozenset", "generator"})
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Form:
-    """What the fix needs to know: the argument, and whether it is a list to spread or a string to put into one."""
+    """What the fix needs to know: the argument, and what to do with it: spread, enclose, gather or name.
+
+    Spread a list, enclose a string in a list, gather the letters of a spread string, or drop a keyword (name).
+    """
 
     argument: n.Argument
-    spread: bool
+    action: str
 
 
 class NamesNotVarargs(Rule):
@@ -56,153 +62,7 @@ class NamesNotVarargs(Rule):
     category = "correctness"
     severity = Severity.ERROR
     subject = PolicyUse
-    examples = (
-        Bad(
-            "a list of names",
-            """
-import jax
-
-def owner(x):
-    policy = jax.checkpoint_policies.save_only_these_names(["query", "clé"])
-#                                                          ^^^^^^^^^^^^^^^^
-    return jax.checkpoint(lambda h: h * h, policy=policy)(x)
-""",
-            fixed="""
-import jax
-
-def owner(x):
-    policy = jax.checkpoint_policies.save_only_these_names("query", "clé")
-    return jax.checkpoint(lambda h: h * h, policy=policy)(x)
-""",
-            message=(
-                "`save_only_these_names` takes names as separate arguments: a list raises TypeError (unhashable type); "
-                "spread it with `*`"
-            ),
-            runs=True,
-        ),
-        Bad(
-            "a tuple kept in a constant, through aliases",
-            """
-from functools import partial
-from jax import checkpoint_policies as cp, remat as rm
-
-SAVED = ("q405", "k405")
-
-@partial(rm, policy=cp.save_only_these_names(SAVED))
-#                                            ^^^^^
-def layer(x):
-    return x * x
-""",
-            fixed="""
-from functools import partial
-from jax import checkpoint_policies as cp, remat as rm
-
-SAVED = ("q405", "k405")
-
-@partial(rm, policy=cp.save_only_these_names(*SAVED))
-def layer(x):
-    return x * x
-""",
-            message=(
-                "`save_only_these_names` takes names as separate arguments: the tuple `SAVED` is one name that no value "
-                "has, so nothing is saved and nothing raises; spread it with `*`"
-            ),
-        ),
-        Bad(
-            "no names at all, in a method",
-            """
-import jax
-
-class Net:
-    def wrap(self, f):
-        return jax.checkpoint(f, policy=jax.checkpoint_policies.save_only_these_names())
-#                                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
-""",
-            message=(
-                "`save_only_these_names` without names saves nothing, as no policy at all does; give it names, or drop it"
-            ),
-        ),
-        Bad(
-            "a string where a list is due",
-            """
-import jax
-
-policy = jax.checkpoint_policies.save_and_offload_only_these_names(
-    names_which_can_be_saved="attn",
-#                            ^^^^^^
-    names_which_can_be_offloaded=[],
-    offload_src="device",
-    offload_dst="pinned_host",
-)
-""",
-            fixed="""
-import jax
-
-policy = jax.checkpoint_policies.save_and_offload_only_these_names(
-    names_which_can_be_saved=["attn"],
-    names_which_can_be_offloaded=[],
-    offload_src="device",
-    offload_dst="pinned_host",
-)
-""",
-            message=(
-                "`names_which_can_be_saved` takes a list of names: a string is read letter by letter, so that its letters "
-                "are the names; put it into a list"
-            ),
-        ),
-        Good(
-            "the names are spread",
-            """
-import jax
-
-NAMES = ["query", "key"]
-policy = jax.checkpoint_policies.save_any_names_but_these(*NAMES)
-layer = jax.checkpoint(lambda x: x * x, policy=policy)
-""",
-        ),
-        Good(
-            "one name, or a few",
-            """
-from jax import checkpoint_policies as cp
-import jax
-
-ATTENTION = "attention"
-
-class Net:
-    def wrap(self, f):
-        return jax.checkpoint(f, policy=cp.save_only_these_names(ATTENTION, "mlp"))
-""",
-        ),
-        Good(
-            "lists by keyword",
-            """
-import jax
-
-policy = jax.checkpoint_policies.save_and_offload_only_these_names(
-    names_which_can_be_saved=("attn",), names_which_can_be_offloaded=[], offload_src="device", offload_dst="pinned_host"
-)
-layer = jax.checkpoint(lambda x: x * x, policy=policy)
-""",
-        ),
-        Good(
-            "a parameter may be one name",
-            """
-import jax
-
-def wrap(f, name):
-    return jax.checkpoint(f, policy=jax.checkpoint_policies.save_only_these_names(name))
-""",
-        ),
-        Miss(
-            "a list that comes out of a call",
-            """
-import jax
-
-def wrap(f, cfg):
-    return jax.checkpoint(f, policy=jax.checkpoint_policies.save_only_these_names(cfg.names.split(",")))
-""",
-        ),
-    )
+    examples = EXAMPLES
 
     def check(self, subject: PolicyUse, project: Analysis) -> Iterator[Report | Silent]:
         """Report names in a form that the factory does not take."""
@@ -220,29 +80,61 @@ def wrap(f, cfg):
             message = f"`{policy.name}` without names saves nothing, as no policy at all does; give it names, or drop it"
             yield Report(Place(subject.module, call.at), message, self.severity)
         for argument in call.args:
-            if policy.varargs and argument.keyword is None and not argument.star:
-                yield from self._listed(subject, argument, moment, project)
+            if policy.varargs and argument.keyword is None:
+                yield from self._one(subject, argument, moment, project)
+            elif policy.varargs and not argument.star:
+                yield self._by_keyword(subject, argument)
             elif argument.keyword in policy.name_lists and _is_text(argument.value, moment, project):
                 message = (
                     f"`{argument.keyword}` takes a list of names: a string is read letter by letter, so that its letters "
                     "are the names; put it into a list"
                 )
                 place = Place(subject.module, argument.value.at)
-                yield Report(place, message, self.severity, facts=_Form(argument, spread=False))
+                yield Report(place, message, self.severity, facts=_Form(argument, "enclose"))
 
-    def _listed(
+    def _by_keyword(self, use: PolicyUse, argument: n.Argument) -> Report:
+        """Report a name, or names, given by a keyword that the factory does not have."""
+        message = (
+            f"`{use.policy.name}` takes names as separate arguments and none by keyword: `{argument.keyword}=` raises "
+            "TypeError; leave the keyword out"
+        )
+        assert use.call is not None
+        alone = len(use.call.args) == 1
+        return Report(
+            Place(use.module, argument.at),
+            message,
+            self.severity,
+            facts=_Form(argument, "name") if alone else None,
+        )
+
+    def _one(
         self, use: PolicyUse, argument: n.Argument, moment: Moment, project: Analysis
     ) -> Iterator[Report]:
-        kinds = {_kind(value) for value in project.evaluate(argument.value, moment)}
+        """Report one argument that is no name."""
+        place = Place(use.module, argument.at)
+        if argument.star:
+            if _is_text(argument.value, moment, project):
+                message = "a string is spread letter by letter, so that its letters are the names; leave the `*` out"
+                yield Report(place, message, self.severity, facts=_Form(argument, "gather"))
+            return
+        if isinstance(argument.value, n.Constant) and argument.value.value is None:
+            message = f"`{use.policy.name}` takes names: None is one that no value has; give names, or drop the policy"
+            yield Report(place, message, self.severity)
+            return
+        values = project.evaluate(argument.value, moment)
+        known = _is_split(argument.value) and not any(
+            isinstance(value, External | Result) for value in values
+        )
+        kinds = {"list"} if known else {_kind(value, project) for value in values}
         if "" in kinds or not kinds:
             return
-        kind = kinds.pop()
+        kind = min(kinds)
         named = (
             f"the {kind} `{render(argument.value)}`" if isinstance(argument.value, n.Name) else f"a {kind}"
         )
         message = f"`{use.policy.name}` takes names as separate arguments: {named} {_result(use.policy, kind)}; spread it with `*`"
         severity = self.severity if use.policy.refuses_list else Severity.WARNING
-        yield Report(Place(use.module, argument.at), message, severity, facts=_Form(argument, spread=True))
+        yield Report(place, message, severity, facts=_Form(argument, "spread"))
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Spread the names, or put the string into a list."""
@@ -250,46 +142,86 @@ def wrap(f, cfg):
         form: _Form | None = report.facts
         if form is None:
             return None
-        if not form.spread:
-            place = Place(report.place.module, form.argument.value.at)
-            return safe("Put the name into a list", place.insert_before("["), place.insert_after("]"))
-        text = report.place.text
-        literal = isinstance(form.argument.value, n.Collection) and form.argument.value.kind in (
-            "list",
-            "tuple",
-            "set",
-        )
-        inner = text[1:-1]
-        if (
-            literal
-            and text[:1] in "([{"
-            and inner.strip()
-            and not inner.rstrip().endswith(",")
-            and "#" not in inner
-        ):
-            source, span = report.place.module.source, report.place.span
-            start, end = source.offset(span.start), source.offset(span.end)
-            edits = (Edit(source.span(start, start + 1), ""), Edit(source.span(end - 1, end), ""))
-            return safe("Give the names as separate arguments", *edits)
+        module = report.place.module
+        value = Place(module, form.argument.value.at)
+        if form.action == "enclose":
+            return safe("Put the name into a list", value.insert_before("["), value.insert_after("]"))
+        if form.action == "gather":
+            return safe("Give the string itself", report.place.replace(value.text))
+        if form.action == "name":
+            return _without_keyword(report.place, form.argument, value)
+        inner = _unpacked(form.argument.value, report.place)
+        if inner is not None:
+            return safe("Give the names as separate arguments", *inner)
         return safe("Spread the names", report.place.insert_before("*"))
 
 
-def _kind(value: Value) -> str:
+def _without_keyword(place: Place, argument: n.Argument, value: Place) -> Fix | None:
+    """Return the fix for `names=…`, if what is given is plainly a string or a list."""
+    if text_of(argument.value) is not None:
+        return safe("Give the name itself", place.replace(value.text))
+    listed = isinstance(argument.value, n.Collection) and argument.value.kind in ("list", "tuple", "set")
+    if not listed:
+        return None
+    text = value.text[1:-1].strip()
+    whole = text and not text.endswith(",") and "#" not in text
+    return safe("Give the names as separate arguments", place.replace(text if whole else f"*{value.text}"))
+
+
+def _unpacked(node: n.Expression, place: Place) -> tuple[Edit, ...] | None:
+    """Return the edits that take the brackets off a list; None where it must be spread."""
+    text = place.text
+    inner = text[1:-1]
+    literal = isinstance(node, n.Collection) and node.kind in ("list", "tuple", "set") and text[:1] in "([{"
+    if not literal or not inner.strip() or inner.rstrip().endswith(",") or "#" in inner:
+        return None
+    source, span = place.module.source, place.span
+    start, end = source.offset(span.start), source.offset(span.end)
+    return Edit(source.span(start, start + 1), ""), Edit(source.span(end - 1, end), "")
+
+
+def _kind(value: Value, project: Analysis) -> str:
     """Return what kind of container a value is; empty if it is none, or that is not known."""
-    if isinstance(value, Data):
-        if isinstance(value.node, n.Collection):
-            return value.node.kind
-        if isinstance(value.node, n.Comprehension):
-            return value.node.kind
-    if isinstance(value, Result) and value.dotted.removeprefix("builtins.") in _MAKERS:
-        name = value.dotted.removeprefix("builtins.")
-        return "list" if name == "sorted" else name
-    if isinstance(value, Given):
-        node = value.parameter.annotation
-        base = node.value if isinstance(node, n.Subscript) else node
-        name = base.id.lower() if isinstance(base, n.Name) else ""
-        return name if name in ("list", "tuple", "set", "frozenset") else ""
-    return ""
+    match value:
+        case Data():
+            return _kind_of_node(value.node, value.moment, project)
+        case Result():
+            name = value.dotted.removeprefix("builtins.")
+            return ("list" if name == "sorted" else name) if name in _MAKERS else ""
+        case Given() if value.parameter.kind == "star":
+            return "tuple"
+        case Given():
+            name = annotated(value.parameter.annotation)
+            return name if name in _MAKERS else ""
+        case _:
+            return ""
+
+
+def _kind_of_node(node: n.Expression, moment: Moment, project: Analysis) -> str:
+    match node:
+        case n.Collection() | n.Comprehension():
+            return node.kind
+        case n.Operation() if node.op == "+":
+            # A list is only added to a list, and a tuple to a tuple.
+            parts = [_kinds(operand, moment, project) for operand in node.operands]
+            return next((kind for kind in parts if kind in ("list", "tuple")), "")
+        case _:
+            return ""
+
+
+def _kinds(node: n.Expression, moment: Moment, project: Analysis) -> str:
+    found = {_kind(value, project) for value in project.evaluate(node, moment)}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _is_split(node: n.Expression) -> bool:
+    """Whether an expression is `text.split(",")`, which gives a list."""
+    return (
+        isinstance(node, n.Call)
+        and isinstance(node.func, n.Attribute)
+        and node.func.attr in ("split", "rsplit", "splitlines")
+        and all(text_of(argument.value) is not None for argument in node.args)
+    )
 
 
 def _result(policy: Policy, kind: str) -> str:
@@ -303,12 +235,17 @@ def _result(policy: Policy, kind: str) -> str:
 
 
 def _is_text(node: n.Expression, moment: Moment, project: Analysis) -> bool:
-    for value in project.evaluate(node, moment):
-        if not isinstance(value, Data):
+    """Whether an expression is a string, a parameter by its annotation."""
+    return all(_is_text_value(value) for value in project.evaluate(node, moment))
+
+
+def _is_text_value(value: Value) -> bool:
+    match value:
+        case Given():
+            return annotated(value.parameter.annotation) == "str"
+        case Data(node=n.Operation(op="string")):
+            return True
+        case Data():
+            return text_of(value.node) is not None
+        case _:
             return False
-        text = (
-            isinstance(value.node, n.Constant) and isinstance(value.node.value, str) and not value.node.kind
-        )
-        if not text and not (isinstance(value.node, n.Operation) and value.node.op == "string"):
-            return False
-    return True

@@ -29,6 +29,8 @@ def _written(site: WrapSite) -> n.Call | None:
     """Return the call in which options of the site stand."""
     if site.form in ("call", "keyword-only"):
         return site.event.node if isinstance(site.event.node, n.Call) else None
+    if site.form == "partial-call" and isinstance(site.event.node, n.Call):
+        return site.event.node.func if isinstance(site.event.node.func, n.Call) else None
     node = None if site.definition is None else site.definition.node
     for decorator in node.decorators if isinstance(node, n.Function | n.Class) else ():
         if decorator.at == site.at and isinstance(decorator, n.Call):

@@ -54,7 +54,11 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a check found; `facts` is what the rule's own `fix` needs, `span` overrides the place's."""
+    """What a check found.
+
+    `facts` is what the rule's own `fix` needs, `span` overrides the place's. `versions` is a specifier of the JAX
+    releases in which the message is true, where that is narrower than `Rule.versions`.
+    """
 
     place: Place
     message: str
@@ -62,6 +66,7 @@ class Report:
     notes: tuple[Note, ...] = ()
     facts: Any = None
     span: Span | None = None
+    versions: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,13 @@ class Miss:
 
 class Rule(ABC):
     """One rule; its module's docstring is its page.
+
+    What holds in some releases of JAX only is said by a specifier (`">=0.10"`, `">=0.8,<0.11"`): `versions` of the
+    rule, or of one `Report`. Where the finding is made it is compared with the releases that the project may run on.
+    If all of these meet it, the finding stands as the rule reports it. If some do, an error becomes a warning and
+    ` (on JAX 0.10.0 and newer)` is added to the message, unless the message contains these words (those of
+    `project.jax.part(spec).describe()`) already. If none does, nothing is reported. A check whose *answer* depends on
+    the release asks `project.jax.all(spec)` and `project.jax.any(spec)` itself.
 
     Attributes:
         code: `RML` and three digits.

@@ -7,7 +7,8 @@ Reports `static_argnums` of `jax.checkpoint` and its relatives when
 * a call passes a static argument by keyword or leaves it to its default, so that the number points past the
   positional arguments;
 * it is off by one because of `self`: linen's `nn.remat`, and a decorator on a method, count `self` as 0, a bound method
-  under `jax.checkpoint` and `flax.linen.partitioning.remat` do not;
+  under `jax.checkpoint` and `flax.linen.partitioning.remat` do not; or it names an array of a plain function, and the
+  flag beside it stays traced;
 * it is negative for a wrapper that cannot count from the end (linen).
 
 ## Why it is a problem
@@ -155,9 +156,10 @@ class StaticArgnumsMismatch(Rule):
     ) -> Report:
         counts = "counts `self` as 0" if slip.step > 0 else "does not count `self`"
         what = f"the array `{slip.array}`" if slip.array else "no argument"
+        why = f"{slip.subject} {counts}, so" if slip.subject else "arguments are numbered from 0, and"
         message = (
-            f"static_argnums index {slip.index} means {what} here, and `{slip.flag}` stays traced: {slip.subject} "
-            f"{counts}, so `{slip.flag}` is {slip.index + slip.step}{when(site.event)}"
+            f"static_argnums index {slip.index} means {what} here, and `{slip.flag}` stays traced: {why} `{slip.flag}` is "
+            f"{slip.index + slip.step}{when(site.event)}"
         )
         notes = (_definition(signature),)
         facts = _Mismatch(option, (slip.index, slip.index + slip.step))
@@ -231,7 +233,7 @@ class StaticArgnumsMismatch(Rule):
             return (
                 None
                 if _item(facts.option, old) is None
-                else unsafe(f"Write {new}", report.place.replace(str(new)))
+                else unsafe(f"Write the index {new}", report.place.replace(str(new)))
             )
         if (
             isinstance(node, n.Collection)

@@ -100,6 +100,35 @@ def owner(x):
         runs=True,
     ),
     Bad(
+        "a plain function, counted from 1",
+        """
+import jax
+
+@jax.jit
+def owner(x):
+    def layer(x, train, mask):
+        return x * mask * 2 if train else x * mask
+
+    return jax.checkpoint(layer, static_argnums=(2,))(x, True, x)
+#                                                ^
+""",
+        fixed="""
+import jax
+
+@jax.jit
+def owner(x):
+    def layer(x, train, mask):
+        return x * mask * 2 if train else x * mask
+
+    return jax.checkpoint(layer, static_argnums=(1,))(x, True, x)
+""",
+        message=(
+            "static_argnums index 2 means the array `mask` here, and `train` stays traced: arguments are numbered from 0, "
+            "and `train` is 1"
+        ),
+        runs=True,
+    ),
+    Bad(
         "a static argument by keyword",
         """
 from functools import partial

@@ -124,6 +124,36 @@ def layer(x):
                 "it with an operation and raises; call it with the names not to save"
             ),
         ),
+        Bad(
+            "a partial of a factory",
+            """
+from functools import partial
+import jax
+
+def owner(x):
+    policy = partial(jax.checkpoint_policies.save_only_these_names, "h401")
+    layer = jax.checkpoint(lambda h: (h @ h) * 2, policy=policy)
+#                                                        ^^^^^^
+    return jax.grad(lambda h: layer(h).sum())(x[None] * x[:, None])
+""",
+            message=(
+                "`save_only_these_names` makes a policy and a `partial` of it is none either: the forward pass works, but "
+                "differentiation calls it with an operation and raises; call it with the names to save"
+            ),
+            runs=True,
+        ),
+        Bad(
+            "by its name, passed on to a function of the project",
+            """
+import jax
+
+def wrap(f, policy=None):
+    return jax.checkpoint(f, policy=policy)
+
+layer = wrap(lambda x: x @ x, getattr(jax.checkpoint_policies, "save_only_these_names"))
+#                             ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+        ),
         Good(
             "the factory is called",
             """
@@ -191,8 +221,9 @@ layer = wrap(lambda x: x * 2, "save_only_these_names")
             if expected_at_calls(subject.site, project, "TypeError", "AssertionError"):
                 yield Silent("a test expects the error")
                 return
+            what = "a `partial` of it is none either" if subject.partial else "is none"
             message = (
-                f"`{subject.policy.name}` makes a policy and is none: the forward pass works, but differentiation calls it "
+                f"`{subject.policy.name}` makes a policy and {what}: the forward pass works, but differentiation calls it "
                 f"with an operation and raises{when(subject.site.event)}; call it with {_wanted(subject.policy)}"
             )
             yield Report(Place(subject.module, subject.at), message, self.severity, facts=subject.policy)
@@ -242,8 +273,8 @@ def _hole(policy: Policy) -> str:
 
 def _is_mixed(use: PolicyUse, project: Analysis) -> bool:
     """Whether a table also holds entries that are ready to use, and nothing in the file calls an entry of it."""
-    table = use.event.value
-    if not isinstance(table, n.Collection):
+    table = use.table
+    if table is None:
         return False
     ready = False
     for item in table.items[1::2]:

@@ -22,7 +22,7 @@ from remat_lint.source.text import find_line_starts
 MERGE_LIMIT = 4096
 """Characters up to which small neighbours are put into one chunk: many tiny parses cost more than one."""
 
-Kind = Literal["def", "class", "import", "other"]
+Kind = Literal["def", "class", "head", "import", "other"]
 
 _GAP = r"(?:[ \t\f]|\\(?:\r\n?|\n))++"
 _LEAD = r"(?:[ \t\f]|\\(?:\r\n?|\n))*+"
@@ -31,7 +31,7 @@ _HEAD = re.compile(
 )
 # Words that begin a statement and cannot begin a line inside of brackets: an open bracket above them was forgotten.
 _FIRM = re.compile(
-    r"(?:def|class|import|with|while|try|return|raise|assert|del|global|pass|async[ \t]+def)\b|@\w"
+    r"[ \t]*+(?:(?:def|class|import|with|while|try|return|raise|assert|del|global|pass|async[ \t]++def)\b|@\w)"
 )
 _BRACKETS = ("()", "[]", "{}")
 
@@ -44,9 +44,11 @@ class Chunk:
         start: where it begins in the file, in code points; always the start of a line.
         text: its text; the texts of all chunks joined are the file.
         row: its first line, from 1.
-        kind: `def` and `class` with their decorators, `import` if it holds nothing but imports.
+        kind: `def` and `class` with their decorators, `import` if it holds nothing but imports, `head` for the
+            beginning of a class whose other statements are chunks of their own (`classes.split_class`).
         name: what a `def` or `class` binds, else empty.
         comments: the comments in it, placed in the file.
+        indent: the indentation of the statements of the class, for a head and for what stands in a class.
     """
 
     start: int
@@ -55,10 +57,13 @@ class Chunk:
     kind: Kind
     name: str = ""
     comments: tuple[Comment, ...] = ()
+    indent: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Statement:
+class Statement:
+    """Where a statement stands in a text, what it is and what it binds; see `Chunk`."""
+
     start: int
     end: int
     kind: Kind
@@ -78,9 +83,9 @@ def split(text: str, *, merge: bool = True) -> tuple[Chunk, ...]:
     if not text:
         return ()
     found = scan(text)
-    statements = list(_find_statements(text, found))
+    statements = find_statements(text, found)
     if merge:
-        statements = list(_merge(statements))
+        statements = merge_small(statements)
     line_starts = find_line_starts(text)
     comments = make_comments(text, found.comments, line_starts)
     offsets = [comment.offset for comment in comments]
@@ -97,11 +102,16 @@ def split(text: str, *, merge: bool = True) -> tuple[Chunk, ...]:
     )
 
 
-def _find_statements(text: str, found: Scan) -> Iterator[_Statement]:
+def find_statements(text: str, found: Scan) -> list[Statement]:
+    """Return the statements of a text, or of a class; the first one is what stands before them, if anything does."""
+    return list(_join(text, found))
+
+
+def _join(text: str, found: Scan) -> Iterator[Statement]:
     """Join lines that begin in column 0 into statements: the inside of brackets, and decorators with what follows."""
     cuts = [*found.lines, len(text)]
     if cuts[0] > 0:
-        yield _Statement(0, cuts[0], "other")
+        yield Statement(0, cuts[0], "other")
     at, stuck = 0, 0
     while at < len(cuts) - 1:
         first = at
@@ -111,7 +121,7 @@ def _find_statements(text: str, found: Scan) -> Iterator[_Statement]:
             if not (head and head[4]) or at == len(cuts) - 1:
                 break
         kind, name = _name(text, head, cuts[at])
-        yield _Statement(cuts[first], cuts[at], kind, name)
+        yield Statement(cuts[first], cuts[at], kind, name)
 
 
 def _close_brackets(text: str, found: Scan, cuts: Sequence[int], first: int, stuck: int) -> tuple[int, int]:
@@ -153,14 +163,18 @@ def _name(text: str, head: re.Match[str] | None, end: int) -> tuple[Kind, str]:
     return ("def", head[1]) if head[1] else ("class", head[2])
 
 
-def _merge(statements: Sequence[_Statement]) -> Iterator[_Statement]:
+def merge_small(statements: Sequence[Statement]) -> list[Statement]:
     """Put neighbours that bind no function and no class together as long as they stay small."""
+    return list(_merge(statements))
+
+
+def _merge(statements: Sequence[Statement]) -> Iterator[Statement]:
     last = statements[0]
     for each in statements[1:]:
         small = each.end - last.start <= MERGE_LIMIT
         if small and not last.name and not each.name:
             kind: Kind = "import" if last.kind == each.kind == "import" else "other"
-            last = _Statement(last.start, each.end, kind)
+            last = Statement(last.start, each.end, kind)
         else:
             yield last
             last = each

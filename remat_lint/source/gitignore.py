@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 _FOLDER = "ps_d"  # the group by which the expressions of pathspec mark the end of a folder
+_PLAIN = re.compile(r"(!?)(/?)((?:[\w.+~@-]|\*(?!\*))++(?:/(?:[\w.+~@-]|\*(?!\*))++)*+)(/?)[ ]*+")
 _LARGEST = 2**20  # a larger .gitignore is no list of patterns that somebody wrote
 
 
@@ -111,7 +112,13 @@ def _read_patterns(path: str) -> Patterns:
 
 def _parse(line: str) -> Iterator[tuple[bool, re.Pattern[str]]]:
     """Parse one line; nothing comes from comments, blank lines and lines that are no pattern."""
-    # Imported here, so that pathspec costs nothing where no file of patterns is.
+    plain = _PLAIN.fullmatch(line)
+    if plain:
+        yield not plain[1], _translate(*plain.groups())
+        return
+    if not line.strip() or line.startswith("#"):
+        return
+    # Imported here: pathspec costs as much as the rest of a run that finds nothing, and most files need it for nothing.
     from pathspec import GitIgnoreSpec  # noqa: PLC0415  # see above
 
     try:
@@ -121,3 +128,10 @@ def _parse(line: str) -> Iterator[tuple[bool, re.Pattern[str]]]:
     for pattern in spec.patterns:
         if pattern.include is not None and pattern.regex is not None:
             yield pattern.include, pattern.regex
+
+
+def _translate(_: str, top: str, body: str, folder: str) -> re.Pattern[str]:
+    """The expression of a pattern of names, slashes and single stars; one with a slash inside counts from its file."""
+    anywhere = "" if top or "/" in body else "(?:.+/)?"
+    names = (re.escape(name).replace(r"\*", "[^/]*") if name != "*" else "[^/]+" for name in body.split("/"))
+    return re.compile(rf"{anywhere}{'/'.join(names)}{'/' if folder else '/?'}\Z", re.DOTALL)

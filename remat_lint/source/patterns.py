@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from pathlib import PurePath
 
 _TOKEN = re.compile(r"/\*\*/|^\*\*/|/\*\*$|\*\*+|\*|\?|\[[!^]?\]?[^\]/]*\]|.", re.DOTALL)
 _RANGE = re.compile(r"(.)(?:-(.))?", re.DOTALL)
@@ -61,6 +62,17 @@ class Patterns:
             if found := self.find(name, "/".join(parts[: index + 1])):
                 return found
         return None
+
+
+def names_below(path: PurePath, root: PurePath) -> tuple[str, ...]:
+    """Return the names of a path from the root; of one that lies elsewhere, its own name only."""
+    return path.relative_to(root).parts if path.is_relative_to(root) else (path.name,)
+
+
+def fits(pattern: str, path: PurePath, root: PurePath) -> bool:
+    """Whether a file, or a folder it lies in, fits one pattern; with `!` in front, whether none does."""
+    found = Patterns((pattern.removeprefix("!"),)).find_above(names_below(path, root))
+    return (found is None) if pattern.startswith("!") else (found is not None)
 
 
 @lru_cache(maxsize=256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
+from functools import lru_cache
 
 from remat_lint.source.fstrings import is_formatted, measure_fstring
 
@@ -17,17 +18,24 @@ _NEWLINE_AHEAD = (
     r"(?=[^\s#)\]}\\]|(?:[ \t]*+\f|\\(?:\r\n?|\n))++[^\s#)\]}\\])"
     r"(?!(?:[ \t]*+\f|\\(?:\r\n?|\n))*+(?:else|elif|except|finally)\b)"
 )
-_EVENT = re.compile(
-    rf"\n{_NEWLINE_AHEAD}()"  # 1: a line that may begin a statement
-    rf"|\r(?!\n){_NEWLINE_AHEAD}()"  # 2: the same after a lone carriage return
+_REST = (
     r"|#([^\r\n]*+)"  # 3: a comment
     r'|"(?:""(?:[^"\\]++|\\.|"(?!""))*+(?:"""|())'  # 4: an unterminated long string
     r'|(?:[^"\\\r\n]++|\\\r\n|\\.)*+"?+)'
     r"|'(?:''(?:[^'\\]++|\\.|'(?!''))*+(?:'''|())"  # 5: the same
     r"|(?:[^'\\\r\n]++|\\\r\n|\\.)*+'?+)"
-    r"|\\(\r\n?|\n)",  # 6: a joined line
-    re.DOTALL,
+    r"|\\(\r\n?|\n)"  # 6: a joined line
 )
+
+
+@lru_cache(maxsize=32)
+def _events(indent: str) -> re.Pattern[str]:
+    """What a pass looks for when statements begin behind `indent`."""
+    ahead = f"{indent}{_NEWLINE_AHEAD}"
+    # 1: a line that may begin a statement; 2: the same after a lone carriage return
+    return re.compile(rf"\n{ahead}()|\r(?!\n){ahead}()" + _REST, re.DOTALL)
+
+
 _FIRST = re.compile(_NEWLINE_AHEAD)
 _BRACKET = re.compile(r"[()\[\]{}]")
 _LINE_END = re.compile(r"[\r\n]|\Z")
@@ -65,8 +73,8 @@ class _Scanner:
     once for either kind of long string that is never closed.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, indent: str) -> None:
+        self.text, self.indent = text, indent
         self.lines: list[int] = []
         self.comments: list[tuple[int, int]] = []
         self.starts: list[int] = []
@@ -76,7 +84,7 @@ class _Scanner:
 
     def run(self) -> Scan:
         """Read the whole text."""
-        if _FIRST.match(self.text):
+        if not self.indent and _FIRST.match(self.text):
             self.lines.append(0)
         at: int | None = 0
         while at is not None:
@@ -90,7 +98,7 @@ class _Scanner:
     def advance(self, start: int) -> int | None:
         """Read on from `start` to the end, or to a place from which to go on by other rules."""
         lines, comments, starts, ends = self.lines, self.comments, self.starts, self.ends
-        for match in _EVENT.finditer(self.text, start):
+        for match in _events(self.indent).finditer(self.text, start):
             kind = match.lastindex
             at, end = match.span()
             if kind is None:
@@ -100,7 +108,7 @@ class _Scanner:
                 if jump is not None:
                     return jump
             elif kind <= _LINE_CR:
-                lines.append(end)
+                lines.append(end - len(self.indent))
             elif kind == _COMMENT:
                 comments.append((at, end))
                 starts.append(at)
@@ -136,10 +144,12 @@ class _Scanner:
         return found.start() if found else len(self.text)
 
 
-def scan(text: str) -> Scan:
+def scan(text: str, indent: str = "") -> Scan:
     """Find comments, strings and the beginnings of statements in one pass whose cost is linear in the text.
+
+    With an `indent`, lines count that begin with exactly this, and the first line never does.
 
     An unterminated short string ends with its line. An unterminated long string does so too, once for either quote
     (somebody is typing it, and the lines below are still worth reading); a further one ends with the text.
     """
-    return _Scanner(text).run()
+    return _Scanner(text, indent).run()

@@ -8,12 +8,13 @@ from urllib.parse import unquote
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from remat_lint.project.requirements import FILES
 from remat_lint_server.analysis import DEBOUNCE_S
 from remat_lint_server.server import RematServer
 
 log = logging.getLogger(__name__)
 
-_WATCHED = ("**/pyproject.toml", "**/remat-lint.toml", "**/*.py", "**/*.pyi")
+_WATCHED = ("**/remat-lint.toml", "**/*.py", "**/*.pyi", *(f"**/{name}" for name in FILES))
 _WATCH_ID = "remat-lint-files"
 
 
@@ -28,7 +29,7 @@ def register(server: RematServer) -> None:
 
 
 async def watch_files(ls: RematServer) -> None:
-    """Ask to be told of configuration and source files that change, where the client offers it."""
+    """Ask to be told of files that change and say something of a project or are its source, where the client offers it."""
     if not ls.client.watch_files:
         return
     options = types.DidChangeWatchedFilesRegistrationOptions(

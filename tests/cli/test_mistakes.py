@@ -31,7 +31,7 @@ import pytest
         (["--stdin-filename", "a.py"], "--stdin-filename needs the path `-`"),
         (["-", "a.py"], "`-` (stdin) cannot be combined with other paths"),
         (["--statistics", "--output-format", "json"], "--statistics is text and cannot be combined with"),
-        (["rule", "RML10"], "there is no rule 'RML10'; did you mean 'RML10"),
+        (["rule", "RML10"], "there is no rule 'RML10'; did you mean 'RML"),
         (["rule", "stale_capture"], "there is no rule 'stale_capture'; did you mean 'stale-capture'?"),
         (["rule", "RML101", "--all"], "name one rule or give --all, not both"),
         (["sites", "missing"], "'missing' does not exist"),

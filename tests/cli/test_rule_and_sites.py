@@ -19,7 +19,16 @@ def test_the_list_for_programs_has_the_promised_keys(lint):
     found = json.loads(lint("rule", "--all", "--output-format", "json").stdout)
 
     assert [rule["code"] for rule in found] == list(registry())
-    assert set(found[0]) == {"code", "name", "category", "severity", "summary", "fix", "explanation"}
+    assert set(found[0]) == {
+        "code",
+        "name",
+        "category",
+        "severity",
+        "versions",
+        "summary",
+        "fix",
+        "explanation",
+    }
     assert all(
         isinstance(rule["fix"], bool) and rule["explanation"].startswith(rule["summary"]) for rule in found
     )

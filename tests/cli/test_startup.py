@@ -5,7 +5,18 @@ import sys
 
 import pytest
 
-HEAVY = ("libcst", "pygls", "lsprotocol", "rich", "asyncio", "typing_extensions", "pathspec", "jax", "numpy")
+HEAVY = (
+    "libcst",
+    "pygls",
+    "lsprotocol",
+    "rich",
+    "asyncio",
+    "typing_extensions",
+    "packaging",
+    "pathspec",
+    "jax",
+    "numpy",
+)
 PROGRAM = """\
 import sys
 from remat_lint.cli import main

@@ -7,6 +7,7 @@ import pytest
 
 from remat_lint.config import DEFAULT_EXCLUDE, Overrides, find_config, find_root, load
 from remat_lint.errors import ConfigError
+from remat_lint.findings import Severity
 
 
 class Rule(NamedTuple):
@@ -76,8 +77,8 @@ def test_isolated_reads_no_file(tmp_path):
 def test_select_of_the_command_line_replaces_the_file_and_ignore_is_added_to_it(tmp_path):
     write(tmp_path / "remat-lint.toml", 'select = ["RML1"]\nignore = ["RML102"]\n')
 
-    replaced = load([tmp_path], RULES, Overrides(select=("RML7",)))
-    added = load([tmp_path], RULES, Overrides(ignore=("RML107",)))
+    replaced = load([tmp_path], RULES, Overrides(options={"select": ["RML7"]}))
+    added = load([tmp_path], RULES, Overrides(options={"ignore": ["RML107"]}))
 
     assert (replaced.select, replaced.ignore) == (("RML7",), ())
     assert (added.select, added.ignore) == (("RML1",), ("RML102", "RML107"))
@@ -116,7 +117,10 @@ def test_a_file_with_a_byte_order_mark_is_read(tmp_path):
             "extend_exclude = []\n",
             ":1: unknown key 'extend_exclude' in remat-lint.toml; did you mean 'extend-exclude'?",
         ),
-        ("zzz = 1\n", ":1: unknown key 'zzz' in remat-lint.toml; the keys are select, ignore, exclude,"),
+        (
+            "zzz = 1\n",
+            ":1: unknown key 'zzz' in remat-lint.toml; the keys are select, extend-select, ignore,",
+        ),
         ('select = "RML1"\n', ":1: 'select' must be a list of strings such as [\"RML101\"], not a string"),
         (
             "ignore = [1]\n",
@@ -156,6 +160,85 @@ def test_a_mistake_in_our_own_file_names_the_line_and_the_way_out(tmp_path, text
 )
 def test_a_mistake_in_a_pyproject_names_the_line_in_our_table(tmp_path, text, said):
     assert error_of(write(tmp_path / "pyproject.toml", text)).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "per-file-ignores = []\n",
+            ':1: \'per-file-ignores\' must be a table such as { "tests/**" = ["RML7"] }, not a list',
+        ),
+        (
+            '[per-file-ignores]\n# why\n"a/**" = ["RML101"]\n"b/**" = "RML101"\n',
+            ":4: 'b/**' must have a list of strings such as [\"RML7\"], not a string",
+        ),
+        (
+            '[per-file-ignores]\n"a/**" = [\n  "RML101",\n]\n"b/**" = [\n  "RML101",\n  "RML10x",\n]\n',
+            ":5: unknown selector 'RML10x' in \"per-file-ignores\"; did you mean 'RML10",
+        ),
+        ("severity = 1\n", ":1: 'severity' must be a table such as { memory = \"info\" }, not an integer"),
+        (
+            'select = []\n\n[severity]\nRML101 = "error"\ncost = "fatal"\n',
+            ':5: unknown severity \'fatal\' of \'cost\'; write "error", "warning", "info"',
+        ),
+        ('severity.RML101 = "note"\n', ":1: unknown severity 'note' of 'RML101'; did you mean 'info'?"),
+        (
+            "severity = { RML101 = 1 }\n",
+            ':1: \'RML101\' must have one of "error", "warning", "info", not an integer',
+        ),
+        ('[severity]\nRML001 = "info"\n', ":2: RML001 is an error always; leave it out"),
+        (
+            '[severity]\n"stale capture" = "info"\n',
+            ":2: unknown selector 'stale capture' in \"severity\"; did you mean",
+        ),
+        ('extend-select = ["RML9x"]\n', ":1: unknown selector 'RML9x' in \"extend-select\""),
+        ("jax-version = 0.10\n", ":1: 'jax-version' must be a string such as \">=0.6,<0.11\", not a float"),
+        (
+            '# jax-version = "x"\njax-version = "new"\n',
+            ":2: 'jax-version' cannot be used: 'new' is no version",
+        ),
+        (
+            'jax-version = "<0.4"\n',
+            ":1: 'jax-version' cannot be used: '<0.4' allows no supported release of JAX",
+        ),
+        ('a = """\nselct = 1\n"""\n', ":1: unknown key 'a'"),
+        ('select = [\n  "ALL",\n]\nselct = [\n]\n', ":4: unknown key 'selct'"),
+        ("select = []\r\nselct = []\r\n", ":2: unknown key 'selct'"),
+    ],
+)
+def test_a_mistake_inside_a_value_names_its_line(tmp_path, text, said):
+    file = tmp_path / "remat-lint.toml"
+    file.write_bytes(text.encode())
+    assert error_of(file).startswith(said)
+
+
+def test_lists_and_tables_of_the_command_line_are_added_to_those_of_the_file(tmp_path):
+    write(
+        tmp_path / "remat-lint.toml",
+        'extend-select = ["RML1"]\nextend-exclude = ["a"]\n[per-file-ignores]\n"x" = ["RML1"]\n"y" = ["RML7"]\n'
+        '[severity]\nRML101 = "info"\nRML7 = "info"\n',
+    )
+    more = {
+        "extend-select": ["RML7"],
+        "extend-exclude": ["b"],
+        "per-file-ignores": {"x": ["RML7"], "z": ["ALL"]},
+        "severity": {"RML101": "error"},
+    }
+    settings = load([tmp_path], RULES, Overrides(options=more))
+
+    assert settings.extend_select == ("RML1", "RML7")
+    assert settings.exclude == (*DEFAULT_EXCLUDE, "a", "b")
+    assert settings.per_file_ignores == (("x", ("RML1", "RML7")), ("y", ("RML7",)), ("z", ("ALL",)))
+    assert settings.severity == (("RML7", Severity.INFO), ("RML101", Severity.ERROR))
+    assert settings.choices["severity"].origin == "remat-lint.toml and --severity"
+    assert settings.choices["select"].origin == "default"
+
+
+def test_select_of_the_command_line_replaces_extend_select_of_the_file(tmp_path):
+    write(tmp_path / "remat-lint.toml", 'extend-select = ["RML1"]\n')
+
+    assert load([tmp_path], RULES, Overrides(options={"select": ["RML7"]})).extend_select == ()
 
 
 def test_a_file_that_cannot_be_used_at_all_says_why(tmp_path):

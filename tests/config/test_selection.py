@@ -68,6 +68,44 @@ def test_a_syntax_error_and_a_crash_cannot_be_deselected():
     assert settings.is_selected(*CRASH)
 
 
+def test_extend_select_adds_to_a_selection_or_to_every_rule():
+    narrow = Settings(select=("RML7",), extend_select=("stale-capture",))
+    wide = Settings(extend_select=("RML107",), ignore=("RML1",))
+
+    assert {rule.code for rule in RULES if narrow.is_selected(*rule)} == {
+        "RML001",
+        "RML101",
+        "RML701",
+        "RML900",
+    }
+    assert {rule.code for rule in RULES if wide.is_selected(*rule)} == {
+        "RML001",
+        "RML107",
+        "RML701",
+        "RML900",
+    }
+    assert wide.shows(Severity.INFO, *PRINT)
+    assert not wide.shows(Severity.INFO, *FRESH)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "level"),
+    [
+        ([], Severity.ERROR),
+        ([("cost", Severity.INFO)], Severity.ERROR),
+        ([("RML101", Severity.INFO), ("RML1", Severity.WARNING)], Severity.INFO),
+        ([("RML1", Severity.WARNING), ("correctness", Severity.INFO)], Severity.WARNING),
+        ([("stale-capture", Severity.INFO), ("RML101", Severity.WARNING)], Severity.WARNING),
+    ],
+)
+def test_the_most_specific_severity_counts_and_the_last_of_equal_ones(chosen, level):
+    assert Settings(severity=tuple(chosen)).severity_of(Severity.ERROR, *CAPTURE) is level
+
+
+def test_nothing_changes_the_severity_of_a_syntax_error():
+    assert Settings(severity=(("ALL", Severity.INFO),)).severity_of(Severity.ERROR, *SYNTAX) is Severity.ERROR
+
+
 def test_notes_are_hidden_until_something_that_covers_them_is_selected():
     assert not Settings().shows(Severity.INFO, *PRINT)
     assert not Settings(select=("correctness",)).shows(Severity.INFO, *PRINT)

@@ -1,5 +1,6 @@
 """What the keywords of `jax.checkpoint` and `jax.remat` do in the installed release."""
 
+import importlib
 import warnings
 
 import pytest
@@ -67,3 +68,47 @@ def test_release_orders_versions(version, order):
 
 def test_supported_releases_are_in_order():
     assert list(signatures.SUPPORTED) == sorted(signatures.SUPPORTED, key=signatures.release)
+
+
+@pytest.mark.parametrize("dotted", sorted(signatures.NOT_MODULES))
+def test_what_looks_like_a_module_cannot_be_imported(dotted):
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module(dotted)
+    assert hasattr(jax, dotted.rpartition(".")[2])
+
+
+ARGUMENTS = {"map": (abs, [1]), "filter": (None, [1]), "object": (), "slice": (1,)}
+ARGUMENTS |= {"SimpleNamespace": (), "zip": ([1], [2]), "range": (3,), "dtype": ("float32",), "repr": (1,)}
+
+
+@pytest.mark.parametrize("dotted", sorted(signatures.NO_OUTPUTS))
+def test_a_result_that_is_listed_cannot_be_returned(load, dotted):
+    made = load(dotted)(*ARGUMENTS.get(dotted.rpartition(".")[2], (b"ab",)))
+    with pytest.raises(TypeError, match="not a valid JAX type"):
+        jax.checkpoint(lambda x: made)(1.0)
+
+
+@pytest.mark.parametrize("dotted", sorted(signatures.DTYPES))
+def test_a_scalar_type_cannot_be_returned(load, dotted):
+    made = load(dotted)
+    with pytest.raises(TypeError, match="not a valid JAX type"):
+        jax.checkpoint(lambda x: made)(1.0)
+
+
+def test_static_argnames_have_an_effect_with_the_setting_alone():
+    if signatures.release(jax.__version__) < (0, 10):
+        pytest.skip("this release has no static_argnames")
+    wrapped = jax.checkpoint(lambda x, flag: x if flag else -x, static_argnames=("flag",))
+    with pytest.raises(jax.errors.TracerBoolConversionError):
+        wrapped(1.0, flag=True)
+    before = getattr(jax.config, signatures.STATIC_ARGNAMES_SWITCH)
+    jax.config.update(signatures.STATIC_ARGNAMES_SWITCH, val=True)
+    try:
+        assert (
+            float(
+                jax.checkpoint(lambda x, flag: x if flag else -x, static_argnames=("flag",))(1.0, flag=True)
+            )
+            == 1.0
+        )
+    finally:
+        jax.config.update(signatures.STATIC_ARGNAMES_SWITCH, val=before)

@@ -39,5 +39,6 @@ def test_every_place_of_every_text_can_be_shown_and_controls_nothing(case):
     for name in FORMATS:
         shown = "".join(render(name, [finding], view))
         assert all(char.isprintable() or char in "\n\u200d" for char in shown)
-        assert max(map(len, shown.split("\n"))) < 2_000
+        # SARIF holds the page of a rule in one string.
+        assert name == "sarif" or max(map(len, shown.split("\n"))) < 2_000
     assert "^" in "".join(render("full", [finding], view))

@@ -8,6 +8,7 @@ import pytest
 from remat_lint.findings import Applicability, Severity
 from remat_lint.output import FORMATS, render
 from remat_lint.output.diff import unified
+from remat_lint.output.fingerprints import fingerprints
 from remat_lint.output.summary import statistics, summary
 
 
@@ -21,6 +22,77 @@ def test_concise_is_one_line_a_finding(make):
     assert text_of("concise", one, one.finding(), one.finding(severity=Severity.WARNING, cell=2)) == (
         "a.py:4:16: RML101 error `layer` reads `w`\na.py:cell 2:4:16: RML101 warning `layer` reads `w`\n"
     )
+
+
+def test_grouped_names_each_file_once_and_lines_up_what_follows(make):
+    one, other = make(), make(path="/p/sub/b\x1b.py")
+    found = [
+        one.finding(fix=one.fix(one.edit("w", "v"))),
+        one.finding("jax", severity=Severity.WARNING),
+        other.finding(cell=2),
+    ]
+
+    assert text_of("grouped", one, *found) == (
+        "a.py:\n"
+        "  4:16  RML101 error [*] `layer` reads `w`\n"
+        "  1:8   RML101 warning `layer` reads `w`\n"
+        "\n"
+        "sub/b\\x1b.py:\n"
+        "  cell 2:4:16  RML101 error `layer` reads `w`\n"
+        "\n"
+    )
+    assert text_of("grouped", one) == ""
+
+
+def test_json_lines_hold_the_objects_of_json(make):
+    one = make()
+    found = [one.finding(related=(one.related("jax", "a\nb"),)), one.finding(cell=3)]
+    lines = text_of("json-lines", one, *found).splitlines()
+
+    assert [json.loads(line) for line in lines] == json.loads(text_of("json", one, *found))
+
+
+def test_gitlab_gets_the_fields_of_its_report(make):
+    one = make()
+    report = json.loads(text_of("gitlab", one, *[one.finding(severity=severity) for severity in Severity]))
+
+    assert [issue["severity"] for issue in report] == ["critical", "major", "info"]
+    assert report[0] == {
+        "check_name": "RML101",
+        "description": "stale-capture: `layer` reads `w`",
+        "fingerprint": report[0]["fingerprint"],
+        "severity": "critical",
+        "location": {
+            "path": "a.py",
+            "positions": {"begin": {"line": 4, "column": 16}, "end": {"line": 4, "column": 17}},
+        },
+    }
+    assert len({issue["fingerprint"] for issue in report}) == 3
+    elsewhere = make(path="/p/b.py")
+    moved = json.loads(text_of("gitlab", elsewhere, elsewhere.finding()))
+    assert moved[0]["fingerprint"] != report[0]["fingerprint"]
+
+
+def test_fingerprints_survive_lines_above_indentation_and_a_new_name_of_the_file(make):
+    text = "def layer(x):\n    return x * w\n"
+    below = make(f"import jax\n\nif True:\n    {text.replace(chr(10), chr(10) + '    ')}", path="/p/other.py")
+    before = make(text)
+
+    assert fingerprints([before.finding()], before.view) == fingerprints([below.finding()], below.view)
+
+
+def test_fingerprints_tell_apart_rules_lines_and_equal_lines(make):
+    one = make("w = 1\nw = 1\nw = 2\n")
+    found = [one.finding(nth=0), one.finding(nth=1), one.finding(nth=2), one.finding(nth=0, code="RML102")]
+
+    assert len(set(fingerprints(found, one.view))) == 4
+
+
+def test_fingerprints_need_no_source(make):
+    one = make()
+    bare = replace(one.view, sources={})
+
+    assert len(set(fingerprints([one.finding(), one.finding(message="other")], bare))) == 2
 
 
 def test_json_has_exactly_the_promised_keys(make):

@@ -56,7 +56,7 @@ def test_a_chunk_is_parsed_twice_only_where_it_carries_a_finding(sites):
 
 def test_the_bytes_of_an_oversized_statement_are_parsed_only_if_it_spells_a_wrapper(sites):
     literal = "DATA = [" + "1, " * 100_000 + "]\n"
-    sites.write(main=f"import jax\n\n\n@jax.checkpoint\ndef f(x):\n    return x\n\n\n{literal}")
+    sites.write(main=f"import jax\n\n\n@jax.checkpoint\ndef f(x):\n    return x * DATA\n\n\n{literal}")
     engine = sites.engine()
     result = engine.check_paths([sites.folder])
     assert max(size for _, _, size, _ in engine.project.parsed) < 10_000
@@ -114,3 +114,50 @@ def test_findings_of_a_file_do_not_depend_on_which_paths_are_named(sites):
         text = sites.engine().check_text(path.read_text(encoding="utf-8"), path).findings
         assert text == alone
     assert {finding.code for finding in everything} == {"RML103", "RML202", "RML303"}
+
+
+def test_of_a_class_only_the_methods_that_bear_on_a_site_are_parsed(sites):
+    sites.write(
+        main="import jax\n\n\nclass Model:\n    '''Text.'''\n\n    def unrelated(self, x):\n        return x\n\n"
+        "    def step(self, x):\n        return x * 2\n\n    def run(self, x):\n        return jax.checkpoint(self.step, x)\n"
+    )
+    engine = sites.engine()
+    (finding,) = engine.check_paths([sites.folder]).findings
+    module = engine.project.module(sites.folder / "main.py")
+    parsed = "".join(module.source.text[start : start + size] for _, start, size, _ in engine.project.parsed)
+    assert (finding.code, finding.span.start.row) == ("RML202", 14)
+    assert module.source.slice(finding.span) == "x"
+    assert "def run" in parsed
+    assert "def step" in parsed
+    assert "unrelated" not in parsed
+
+
+def test_a_broken_method_costs_only_itself(sites):
+    sites.write(
+        main="import jax\n\n\nclass Model:\n    def broken(:\n        pass\n\n    def run(self, x):\n        self.kept = jax.checkpoint(len, x)\n"
+    )
+    found = sites.engine().check_paths([sites.folder]).findings
+    assert [finding.code for finding in found] == ["RML001", "RML202"]
+    assert found[0].span.start.row in (5, 6)
+    assert found[1].span.start.row == 9
+
+
+def test_a_suppression_on_the_header_of_a_class_covers_its_methods(sites):
+    text = "import jax\n\n\nclass Model:  # remat-lint: ignore[RML202]\n    def run(self, x):\n        self.kept = jax.checkpoint(len, x)\n\n    def last(self):\n        return 1\n"
+    sites.write(main=text)
+    assert sites.engine().check_paths([sites.folder]).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("many", "said"),
+    [
+        ("    if x:\n        pass\n" + "    elif x:\n        pass\n" * 20_000, "`elif` clauses"),
+        ("    return " + "x or " * 20_000 + "x\n", "operators"),
+    ],
+)
+def test_what_is_nested_too_deeply_for_the_parser_costs_only_its_statement(sites, many, said):
+    deep = f"def deep(x):\n    jax.checkpoint(x, 1)\n{many}"
+    sites.write(main=f"import jax\n\n\ng = jax.checkpoint(len, 1)\n\n\n{deep}")
+    result = sites.engine().check_paths([sites.folder])
+    assert [finding.code for finding in result.findings] == ["RML202"]
+    assert [said in remark for remark in result.remarks] == [True]

@@ -10,7 +10,7 @@ from remat_lint import rules
 from remat_lint.config import Settings
 from remat_lint.engine import Engine
 from remat_lint.findings import Finding, Position, Span
-from remat_lint.rules.rule import Bad, Good, Miss, Rule
+from remat_lint.rules.rule import Bad, Good, Miss, Rule, Silent
 
 FILE = Path("/project/example.py")
 _MARK = re.compile(r"\s*#\s*(\^+|~+)\s*")
@@ -45,6 +45,18 @@ def lint(text: str) -> list[Finding]:
     """Return what all rules say about a program."""
     engine = Engine(Settings(root=FILE.parent, select=("ALL",)))
     return list(engine.check_text(text, FILE).findings)
+
+
+def silences(rule: Rule, text: str) -> list[str]:
+    """Return the reasons for which a rule says nothing about parts of a program."""
+    engine = Engine(Settings(root=FILE.parent, select=(rule.code,)))
+    engine.check_text(text, FILE)
+    module = engine.project.known(FILE)
+    if module is None:
+        return []
+    subjects = engine.inspector.subjects(module)[rule.subject]
+    answers = [answer for subject in subjects for answer in rule.check(subject, engine.analysis)]
+    return [answer.reason for answer in answers if isinstance(answer, Silent)]
 
 
 def all_rules() -> list[Rule]:

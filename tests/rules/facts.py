@@ -1,5 +1,8 @@
 """Programs for claims of messages that no example runs: what each gives for four numbers, or the error it raises."""
 
+from .framework_facts import FACTS as FRAMEWORK_FACTS
+from .policy_facts import POLICY_FACTS
+
 FLAX = """
 import jax
 import flax.linen as nn
@@ -27,6 +30,37 @@ def kept(policy, x):
 SAME, TWICE = [0.5, 1.0, 1.5, 2.0], [1.0, 2.0, 3.0, 4.0]
 
 FACTS = {
+    "linen's Dropout asks whether a flag given at the call is true": (
+        FLAX + "def owner(x):\n    return nn.remat(nn.Dropout)(0.5).apply({}, x, deterministic=True)\n",
+        "TracerBoolConversionError",
+    ),
+    "linen's BatchNorm asks whether its flag is true": (
+        FLAX + "def owner(x):\n    norm = nn.remat(nn.BatchNorm)()\n"
+        "    return norm.init(jax.random.key(0), x, use_running_average=True)\n",
+        "TracerBoolConversionError",
+    ),
+    "nnx finds a static argument that is passed by keyword": (
+        (
+            "from flax import nnx\n\ndef double(x, flag=False):\n    return x * 2 if flag else x\n\n"
+            "def owner(x):\n    return nnx.remat(double, static_argnums=1)(x, flag=True)\n"
+        ),
+        TWICE,
+    ),
+    "a static array of JAX gives right values": (
+        (
+            "import jax\n\nscaled = jax.checkpoint(lambda x, w: x * w, static_argnums=(1,))\n\n"
+            "def owner(x):\n    return scaled(x, x / x) + scaled(x, x / x * 0)\n"
+        ),
+        SAME,
+    ),
+    "a tracer bounds no slice of an array": (
+        "import jax\n\ndef owner(x):\n    return jax.checkpoint(lambda x, n: x[:n])(x, 2)\n",
+        "IndexError",
+    ),
+    "a tree without non-arrays may hold None and numbers": (
+        "import jax\n\ndef owner(x):\n    return jax.checkpoint(lambda x, t: x * t['a'])(x, {'a': 2, 'b': None})\n",
+        TWICE,
+    ),
     "linen counts self: index 1 leaves the flag traced": (
         FLAX + "def owner(x):\n    return nn.remat(Double, static_argnums=(1,))().apply({}, x, True)\n",
         "TracerBoolConversionError",
@@ -130,3 +164,5 @@ FACTS = {
         TWICE,
     ),
 }
+FACTS |= POLICY_FACTS
+FACTS |= FRAMEWORK_FACTS

@@ -1,5 +1,6 @@
 import ast
 import io
+import re
 import tokenize
 from collections import Counter
 
@@ -11,7 +12,7 @@ from remat_lint.fixes import apply_edits, compatible
 from remat_lint.rules.rule import Bad, Good, Miss
 from remat_lint.source.text import SourceText
 
-from .examples import FILE, all_rules, examples, label, lint, read
+from .examples import FILE, all_rules, examples, label, lint, read, silences
 
 HEADINGS = (
     "## What it does",
@@ -22,17 +23,45 @@ HEADINGS = (
 )
 CATALOGUE = {
     "RML001": ("syntax-error", "tool"),
+    "RML003": ("unknown-suppression", "tool"),
     "RML101": ("stale-capture", "correctness"),
     "RML102": ("late-binding-capture", "correctness"),
     "RML103": ("leaked-value", "correctness"),
     "RML104": ("frozen-randomness", "correctness"),
+    "RML105": ("mutated-argument", "suspicious"),
+    "RML106": ("frozen-update", "suspicious"),
+    "RML110": ("swallowed-concretization", "correctness"),
     "RML201": ("keyword-only-decorator", "correctness"),
     "RML202": ("arguments-to-wrapper", "correctness"),
+    "RML203": ("wrapped-result", "correctness"),
+    "RML204": ("uncalled-wrapper", "correctness"),
+    "RML205": ("removed-argument", "correctness"),
+    "RML206": ("decorator-order", "correctness"),
+    "RML207": ("unsupported-callable", "correctness"),
+    "RML208": ("removed-spelling", "correctness"),
+    "RML301": ("branch-on-traced-flag", "correctness"),
     "RML302": ("identity-test-on-traced-flag", "correctness"),
     "RML303": ("static-argnums-mismatch", "correctness"),
+    "RML304": ("static-array", "suspicious"),
+    "RML305": ("non-array-argument", "correctness"),
     "RML401": ("uncalled-policy-factory", "correctness"),
     "RML402": ("called-policy", "correctness"),
+    "RML403": ("non-callable-policy", "correctness"),
+    "RML404": ("unknown-policy", "correctness"),
     "RML405": ("names-not-varargs", "correctness"),
+    "RML406": ("unmatched-name", "suspicious"),
+    "RML407": ("discarded-name", "correctness"),
+    "RML408": ("policy-saves-everything", "memory"),
+    "RML410": ("offload-arguments", "correctness"),
+    "RML501": ("linen-through-jax-checkpoint", "correctness"),
+    "RML502": ("lost-nnx-state", "correctness"),
+    "RML503": ("equinox-through-jax-checkpoint", "correctness"),
+    "RML504": ("haiku-through-jax-checkpoint", "correctness"),
+    "RML505": ("linen-remat-target", "correctness"),
+    "RML601": ("whole-function-checkpoint", "memory"),
+    "RML602": ("checkpoint-around-scan", "memory"),
+    "RML603": ("cse-undoes-remat", "memory"),
+    "RML604": ("checkpoint-around-grad", "memory"),
     "RML701": ("jit-of-fresh-wrapper", "cost"),
     "RML702": ("fresh-closure-wrapper", "cost"),
     "RML900": ("internal-error", "tool"),
@@ -126,6 +155,19 @@ def test_good_example_is_a_program(rule, example):
 @pytest.mark.parametrize(("rule", "example"), FIXABLE, ids=label)
 def test_fix_gives_the_text_that_the_example_shows(rule, example):
     assert repair(rule, read(example.code).text) == example.fixed
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXABLE, ids=label)
+def test_fix_says_what_it_does(rule, example):
+    said = [finding.fix.message for finding in findings(rule, read(example.code).text) if finding.fix]
+    assert said
+    assert all(re.fullmatch(r"[A-Z][a-z]+ \S.*[^.\s]", message) for message in said), said
+
+
+@pytest.mark.parametrize(("rule", "example"), [*examples(Bad), *examples(Good)], ids=label)
+def test_silence_has_a_reason(rule, example):
+    said = silences(rule, read(example.code).text)
+    assert all(re.fullmatch(r"[^A-Z\s.](?!XX).*[^.\s]|`.*", reason) for reason in said), said
 
 
 @pytest.mark.parametrize(("rule", "example"), FIXABLE, ids=label)

@@ -8,7 +8,7 @@ from remat_lint_server.lifetime import is_running
 from remat_lint_server.markdown import code, plain
 from remat_lint_server.worker import answer
 
-from remat_lint.findings import Edit
+from remat_lint.findings import Edit, Severity
 from remat_lint.rules.keyword_only_decorator import KeywordOnlyDecorator
 from remat_lint.rules.rule import safe
 
@@ -29,6 +29,39 @@ def test_fix_that_breaks_the_text_is_not_offered(tmp_path, monkeypatch):
     (finding,) = check(tmp_path)
     assert finding.code == "RML201"
     assert finding.fix is None
+
+
+@pytest.mark.parametrize(
+    ("table", "found"),
+    [
+        ('[tool.remat-lint.severity]\nRML201 = "warning"\n', [Severity.WARNING]),
+        ('[tool.remat-lint.severity]\nRML201 = "info"\n', []),
+        ('[tool.remat-lint.per-file-ignores]\n"a.py" = ["RML201"]\n', []),
+        ('[tool.remat-lint.per-file-ignores]\n"b.py" = ["RML201"]\n', [Severity.ERROR]),
+        ('[tool.remat-lint]\nexclude = ["a.py"]\n', []),
+        ('[tool.remat-lint]\njax-version = "0.9.2"\n', []),
+        ('[tool.remat-lint]\njax-version = ">=0.9"\n', [Severity.WARNING]),
+        ('[project]\ndependencies = ["jax>=0.10"]\n', [Severity.ERROR]),
+    ],
+)
+def test_settings_of_the_project_hold_in_the_editor(tmp_path, monkeypatch, table, found):
+    if "jax" in table:
+        monkeypatch.setattr(KeywordOnlyDecorator, "versions", ">=0.10")
+    (tmp_path / "a.py").write_text(TEXT)
+    (tmp_path / "pyproject.toml").write_text(table)
+
+    assert [finding.severity for finding in check(tmp_path)] == found
+
+
+def test_a_setting_that_cannot_be_used_is_said_with_its_line(tmp_path):
+    (tmp_path / "a.py").write_text(TEXT)
+    (tmp_path / "pyproject.toml").write_text('[tool.remat-lint.severity]\nRML201 = "warn"\n')
+
+    answered = answer(Check(TEXT, tmp_path / "a.py"))
+    assert answered.findings == ()
+    assert answered.trouble.endswith(
+        "pyproject.toml:2: unknown severity 'warn' of 'RML201'; did you mean 'warning'?"
+    )
 
 
 @pytest.mark.parametrize(

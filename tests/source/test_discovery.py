@@ -333,7 +333,7 @@ def test_a_deep_tree_is_walked_without_recursion(tmp_path):
     assert len(found.files) == 1
 
 
-def test_pathspec_is_imported_only_where_patterns_are(tmp_path):
+def test_pathspec_is_imported_only_where_patterns_are_not_plain(tmp_path):
     make(tmp_path, "a.py")
     program = (
         "import sys; from pathlib import Path; from remat_lint.source.discovery import discover; root = Path(sys.argv[1])\n"
@@ -346,5 +346,7 @@ def test_pathspec_is_imported_only_where_patterns_are(tmp_path):
 
     assert run() == ["False", "False"]
     make(tmp_path, ".gitignore")
-    (tmp_path / ".gitignore").write_text("b.py\n")
+    (tmp_path / ".gitignore").write_text("# text\n\nb.py\n/*.pyc\n!c/d/\n")
+    assert run() == ["False", "False"]
+    (tmp_path / ".gitignore").write_text("**/b.py\n")
     assert run() == ["True", "False"]

@@ -8,7 +8,7 @@ import re._parser as parser
 
 import pytest
 
-from remat_lint.source import chunks, fstrings, scan
+from remat_lint.source import chunks, classes, fstrings, scan
 
 HOSTILE = {
     "open long string": lambda n: '"""' + "x" * n,
@@ -61,7 +61,7 @@ class Counter:
 
 def count(text, monkeypatch):
     """How many characters the scan, the f-string rules and the bracket count went over."""
-    events = Counter(scan._EVENT)
+    events = Counter(scan._events(""))
     deep = brackets = 0
 
     def measure(text, at):
@@ -78,7 +78,7 @@ def count(text, monkeypatch):
 
     original = chunks._count_open
     with monkeypatch.context() as patched:
-        patched.setattr(scan, "_EVENT", events)
+        patched.setattr(scan, "_events", lambda indent: events)
         patched.setattr(scan, "measure_fstring", measure)
         patched.setattr(chunks, "_count_open", count_open)
         assert "".join(chunk.text for chunk in chunks.split(text)) == text
@@ -102,7 +102,8 @@ def test_much_hostile_text_is_cut(name):
 
 
 def patterns():
-    for module in (scan, fstrings, chunks):
+    yield pytest.param(scan._events("    "), id="remat_lint.source.scan._events")
+    for module in (scan, fstrings, chunks, classes):
         for name, value in vars(module).items():
             for each in value.values() if isinstance(value, dict) else [value]:
                 if isinstance(each, re.Pattern):
@@ -128,8 +129,7 @@ def repeats(tree):
 @pytest.mark.parametrize("pattern", list(patterns()))
 def test_no_repeat_of_the_splitter_gives_back_what_it_consumed(pattern):
     found = list(repeats(parser.parse(pattern.pattern, pattern.flags)))
-    short = pattern is chunks._FIRM  # its one repeat is the space after `async`
-    assert set(found) <= ({codes.MAX_REPEAT} if short else {codes.POSSESSIVE_REPEAT})
+    assert set(found) <= {codes.POSSESSIVE_REPEAT}
 
 
 def test_the_check_of_repeats_sees_one_that_gives_back():
