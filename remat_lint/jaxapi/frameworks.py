@@ -85,7 +85,9 @@ EQUINOX_ARRAYS = _names(
 )
 """Layers of equinox that hold arrays, so that they have no hash."""
 
-_EQUINOX_PLAIN = _names("Module Identity RotaryPositionalEmbedding Sequential Shared StateIndex StatefulLayer")
+_EQUINOX_PLAIN = _names(
+    "Module Identity RotaryPositionalEmbedding Sequential Shared StateIndex StatefulLayer"
+)
 
 LAYERS: Mapping[Kind, frozenset[str]] = MappingProxyType(
     {
