@@ -6,6 +6,7 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.project.arguments import function_arguments
+from remat_lint.project.arms import SPREAD, reached_returns
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.values import (
     UNKNOWN,
@@ -141,7 +142,7 @@ class Application(Wrapping):
 
     def _returned(self, scope: Scope, env: Environment, event: Event | None) -> tuple[Value, ...]:
         values: list[Value] = []
-        for returned in scope.returns:
+        for returned in reached_returns(scope, env):
             if isinstance(returned.value, n.Expression):
                 found = self.evaluate(returned.value, Moment(returned.scope, returned, env))
                 values += self.remade(found, env, scope, event)
@@ -182,6 +183,7 @@ class Application(Wrapping):
         complete = True
         for argument, moment in args:
             if argument.star:
+                given[scope, SPREAD] = ()
                 names, complete = [], complete and argument.star == "**"
             elif argument.keyword is not None:
                 given[scope, argument.keyword] = self.evaluate(argument.value, moment)

@@ -75,7 +75,6 @@ class Loader:
         self.members: dict[int, dict[str, list[int]]] = {}
         self.is_whole = False
         self.found: set[str] = set()
-        self.bodies: dict[int, tuple[n.Statement, ...]] = {}
         head = 0
         for index, chunk in enumerate(chunks):
             if chunk.indent and chunk.kind != "head":
@@ -152,10 +151,8 @@ class Loader:
         if index in self.heads:
             scope = self.classes.get(self.heads[index])
             if scope is not None and isinstance(body[0], n.Class):
-                self.bodies[index] = body[0].body
                 builder.extend(scope, body[0].body)
             return
-        self.bodies[index] = body
         if chunk.kind != "head" or not isinstance(body[-1], n.Class):
             builder.build(body)
             return

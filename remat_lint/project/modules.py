@@ -145,9 +145,9 @@ class Module:
         return self.builder.happened.get(at)
 
     def calls(self) -> Iterator[Event]:
-        """Yield the calls parsed so far that can bear on a wrapper, in no particular order."""
+        """Yield the calls parsed so far, in no particular order: any of them may change what a wrapper froze."""
         for event in list(self.builder.happened.values()):
-            if event.kind == "call" and (self.project.whole or self.relevance.concerns(event.at)):
+            if event.kind == "call":
                 yield event
 
     def restart(self, chunks: tuple[Chunk, ...]) -> None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.effects import MUTATING_METHODS
-from remat_lint.project.concerns import find_calls
 from remat_lint.project.scopes import CHUNK_BITS, Event, Scope
 from remat_lint.project.spelling import SPELLED, WORD, Spelling
 from remat_lint.project.traversal import walk
@@ -23,14 +22,15 @@ if TYPE_CHECKING:
 
 _STORED = re.compile(
     # Where the chain of a store begins a line, or where a method changes what stands before it.
-    r"^[ \t]*+\(?(?:[^\n=#(\[]|\[[^\n\]]*\])*?(?::[^\n=]+)?(?:[-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)"
-    rf"|[\w.\]\[\"']+\.(?:{'|'.join(sorted(MUTATING_METHODS))})\("
+    r"^[ \t]*+\(?(?:[^\n=#(\[:]|\[[^\n\]]*+\])*+(?::[^\n=]*+)?=(?!=)"
+    rf"|(?<![\w.\]\[\"'])[\w.\]\[\"']+\.(?:{'|'.join(sorted(MUTATING_METHODS))})\("
     r"|^[ \t]*+(?:del|for|with)\b[^\n]*|\bsetattr\([^)\n]*",
     re.MULTILINE,
 )
 _CHAIN = re.compile(r"(\w+)((?:\.\w+|\[[^\]\n]*\])+)")
 _DECLARED = re.compile(r"^[ \t]*+(?:global|nonlocal)\b([^\n]*)", re.MULTILINE)
 _ANNOTATION = re.compile(r":[^\n=]+=?$")
+_CLAUSE = re.compile(r"[ \t]*+(?:if|elif|else|while|try|except|finally|match|case)\b")
 _IMPORT = re.compile(r"^[ \t]*+(?:from|import)\b", re.MULTILINE)
 _BY_CLASS = frozenset({"setup"})
 """Methods that nobody calls by their name: whoever uses the class runs them, as all those with two underscores."""
@@ -47,7 +47,6 @@ class Relevance:
         self.read: set[str] = set()
         self.classes: set[int] = set()
         self._written: dict[int, frozenset[str]] = {}
-        self._calls: dict[int, frozenset[int]] = {}
 
     def near(self) -> Iterator[int]:
         """Yield the chunks to parse; each must be parsed before the next one is asked for."""
@@ -91,15 +90,6 @@ class Relevance:
         if index not in self._written:
             self._written[index] = frozenset(written(self.module.loader.chunks[index].text))
         return self._written[index]
-
-    def concerns(self, at: int) -> bool:
-        """Whether the call with number `at` can bear on a wrapper."""
-        index = at >> CHUNK_BITS
-        if index not in self._calls:
-            leading = frozenset({*self.names, *self.attributes, *self.spelling.taken, *SPELLED})
-            body = self.module.loader.bodies.get(index, ())
-            self._calls[index] = find_calls(body, leading, self.spelling.imported)
-        return at in self._calls[index]
 
     # What parsed chunks add
 
@@ -185,7 +175,8 @@ def written(text: str) -> Iterator[str]:
     for names in _DECLARED.findall(text):
         yield from WORD.findall(names)
     for found in _STORED.finditer(text):
-        target = _ANNOTATION.sub("", found[0])
+        # What follows a colon is an annotation, or the one statement of a clause.
+        target = found[0] if _CLAUSE.match(found[0]) else _ANNOTATION.sub("", found[0])
         for root, steps in _CHAIN.findall(target):
             yield root
             yield from WORD.findall(steps)

@@ -6,6 +6,7 @@ import functools
 
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.wrappers import SPELLING_WORDS
+from remat_lint.project.arms import takes_body
 from remat_lint.project.factories import Factories
 from remat_lint.project.lookups import MOST_VALUES, NOTHING, is_public
 from remat_lint.project.sequences import Sequences
@@ -75,6 +76,9 @@ class Resolver(Sequences):
                 inner = moment.scope.module.builder.scopes.get(node.at)
                 return NOTHING if inner is None else (FunctionRef(inner, event, None, moment.env),)
             case n.Conditional():
+                taken = takes_body(node, moment.scope, moment.env)
+                if taken is not None:
+                    return self.evaluate(node.body if taken else node.orelse, moment)
                 return self.evaluate(node.body, moment) + self.evaluate(node.orelse, moment)
             case n.Operation() if node.op in ("or", "and"):
                 return self.evaluate(node.operands[0], moment) + self.evaluate(node.operands[1], moment)

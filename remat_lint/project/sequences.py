@@ -66,6 +66,21 @@ class Sequences(Lookups):
             case Several():
                 inner = tuple(value for item in whole.items for value in item)
                 return inner if position is None else self._parts(inner, position)
+            case Data():
+                # A loop makes a list of itself: `xs = [*xs, x]`, `xs = xs + [x]`.
+                there = whole.moment
+                guard = ("items", whole.node.at, there.scope, there.event, id(there.env), position)
+                if guard in self.active:
+                    return NOTHING
+                self.active.add(guard)
+                try:
+                    return self._items_of_data(whole, position)
+                finally:
+                    self.active.discard(guard)
+        return NOTHING
+
+    def _items_of_data(self, whole: Data, position: int | None) -> tuple[Value, ...]:
+        match whole:
             case Data(node=n.Collection() as display) if display.kind != "dict":
                 return self._displayed(whole, display, position)
             case Data(node=n.Operation() as sum_) if sum_.op == "+":

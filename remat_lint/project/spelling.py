@@ -34,7 +34,6 @@ class Spelling:
         self.names: set[str] = set()
         self.taken: set[str] = set()
         self.chained: set[int] = set()
-        self.imported: frozenset[str] = frozenset()
         self._words: dict[int, frozenset[str]] = {}
         self._roots: dict[str, list[Imported]] = {}
 
@@ -61,7 +60,6 @@ class Spelling:
                         self.names.add(bound)
                     else:
                         self._take(bound, name)
-        self.imported = frozenset(self._roots)
         if "*" in reach.table(path):
             self.names |= reach.starred(path, frozenset(WORD.findall(self.module.source.text)))
 

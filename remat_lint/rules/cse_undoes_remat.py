@@ -312,9 +312,10 @@ grads = jax.grad(loss)
 
     def _straight(self, site: WrapSite, option: n.Argument, use: Use, project: Analysis) -> Report:
         name = _name_of(site)
+        condition = when(project.place(site)) or when(use.event)
         where = "is called in a Python loop" if use.event.loops else "is called outside of any scan"
         message = (
-            f"`prevent_cse=False` is for the body of a scan, but {name} {where}{when(project.place(site))}: under `jit` XLA "
+            f"`prevent_cse=False` is for the body of a scan, but {name} {where}{condition}: under `jit` XLA "
             f"merges what the backward pass computes again with the forward pass, so that nothing is saved; leave "
             f"`prevent_cse` out"
         )

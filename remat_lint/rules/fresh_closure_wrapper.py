@@ -123,8 +123,8 @@ import jax.numpy as jnp
 class Net:
     def __call__(self, ws, x):
         for w in ws:
-            @functools.partial(jax.checkpoint, prevent_cse=False)
-#            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+            @functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_saveable)
+#            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
             def block(w, x):
                 return jnp.sin(x * w)
             x = block(w, x)

@@ -131,6 +131,24 @@ def owner(x):
         ),
         runs=True,
     ),
+    Bad(
+        "a factory that gives the inner factory",
+        """
+import jax
+
+def scaled(fn=None, by=2.0):
+    def decorate(f):
+        return lambda x: f(x) * by
+#              ^^^^^^^^^^^^^^^^^^^
+    if fn is None:
+        return decorate
+    return decorate(fn)
+
+def owner(x):
+    return jax.checkpoint(scaled(by=3.0))(x)
+""",
+        runs=True,
+    ),
     Good(
         "arrays, numbers, None, and containers of them",
         """
@@ -143,6 +161,55 @@ Pair = collections.namedtuple("Pair", "first second")
 @jax.checkpoint
 def block(x):
     return {"pair": Pair(x, x.shape), "none": None, "list": [x, 1, 2.5, True]}, list(map(jnp.sin, [x]))
+""",
+    ),
+    Good(
+        "decorators that also work without arguments",
+        """
+import functools
+import jax
+import jax.numpy as jnp
+
+def summed(update=None):
+    def decorate(f):
+        def wrapper(*args):
+            return f(sum(args))
+        return wrapper
+    if update:
+        return decorate(update)
+    return decorate
+
+def named(fn=None, *, name="größe"):
+    if fn is None:
+        return functools.partial(named, name=name)
+    @functools.wraps(fn)
+    def inner(*args):
+        return fn(*args)
+    return inner
+
+def scaled(*args, by=2.0):
+    def decorate(f):
+        return lambda x: f(x) * by
+    if len(args) == 1 and callable(args[0]):
+        return decorate(args[0])
+    return decorate
+
+def block(x):
+    return jnp.sin(x)
+
+@jax.checkpoint
+@named
+def first(x):
+    return block(x)
+
+@jax.checkpoint
+@named(name="second")
+def second(x):
+    return block(x)
+
+def loss(x):
+    x = jax.checkpoint(summed(block))(x, first(x))
+    return jax.checkpoint(scaled(block))(x) + jax.checkpoint(scaled(by=3.0)(block))(second(x))
 """,
     ),
     Good(

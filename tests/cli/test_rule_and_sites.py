@@ -73,7 +73,9 @@ def test_sites_for_programs_have_places_functions_and_options(project, lint):
             "wrapper": "jax.checkpoint",
             "form": "keyword-only",
             "functions": ["layer"],
+            "targets": ["layer"],
             "scope": "",
+            "through": [],
             "options": {"policy": "None"},
         }
     ]

@@ -264,3 +264,58 @@ def test_functions_that_wrap_and_call_each_other_come_to_an_end(sites):
         main="import jax\n\ndef a(f, n):\n    return b(jax.checkpoint(f), n)\n\ndef b(f, n):\n    return a(f, n - 1) if n else f\n\nx = a(abs, 3)\n"
     )
     assert any(place == "main:9" for place, _, _ in sites.all())
+
+
+@pytest.mark.parametrize(
+    "grown", ["[*layers, layer]", "layers + [layer]", "[*layers, *layers, *list(layers)]"]
+)
+def test_a_list_that_a_loop_makes_of_itself_gives_its_items(sites, grown):
+    sites.write(
+        main=f"""\
+        import jax
+
+        def layer(x): ...
+
+        def run(n, x):
+            layers = [layer]
+            for _ in range(n):
+                layers = {grown}
+            for block in layers:
+                x = jax.checkpoint(block)(x)
+            return x
+        """
+    )
+    assert [("layer" in bodies) for _, _, bodies in sites.all()] == [True]
+
+
+@pytest.mark.parametrize(
+    ("test", "first", "last"),
+    [
+        ("if fn is None:", "decorate", "decorate(fn)"),
+        ("if fn is not None:", "decorate(fn)", "decorate"),
+        ("if not callable(fn):", "decorate", "decorate(fn)"),
+        ("if fn:", "decorate(fn)", "decorate"),
+    ],
+)
+def test_a_decorator_that_works_without_arguments_too_gives_what_it_was_asked_for(sites, test, first, last):
+    sites.write(
+        main=f"""\
+        import jax
+
+        def logged(fn=None, *, name=""):
+            def decorate(f):
+                def inner(*args): ...
+                return inner
+            {test}
+                return {first}
+            return {last}
+
+        def layer(x): ...
+
+        a = jax.checkpoint(logged(layer))
+        b = jax.checkpoint(logged(name="b")(layer))
+        c = jax.checkpoint(logged(name="c"))
+        """
+    )
+    inner, decorate = "logged.decorate.inner", "logged.decorate"
+    assert [bodies for _, _, bodies in sites.all()] == [[inner], [inner], [decorate]]

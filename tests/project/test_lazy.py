@@ -16,7 +16,6 @@ PACKAGES = [
     "flax/linen",
     "flax/core",
     "haiku/_src",
-    "jax/_src/pallas",
     "jax/ad_checkpoint.py",
     "optax",
 ]
