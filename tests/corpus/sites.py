@@ -129,7 +129,7 @@ def match(known: Sequence[Known], listed: Sequence[Mapping[str, Any]]) -> Score:
         score.effective_seen += 1
         if row.is_direct:
             score.seen += 1
-            known_body = any(site["targets"] for site in same)
+            known_body = any(site["targets"] for site in (*same, *_through(best, listed)))
             score.bodies += known_body
             if not known_body:
                 score.bodiless.append(str(row))
@@ -147,6 +147,14 @@ def _hits(row: Known, listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[s
         if bool(site["through"]) == row.is_direct and not _stands_on(site, row):
             continue
         if set(row.inside[-1:]) <= around or _stands_on(site, row):
+            yield site
+
+
+def _through(place: Mapping[str, Any], listed: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield the calls of a factory that lead to the wrapper at `place`: what it wraps is what they give."""
+    for site in listed:
+        last = site["through"][-1] if site["through"] else None
+        if last == {"filename": place["filename"], "row": place["location"]["row"]}:
             yield site
 
 

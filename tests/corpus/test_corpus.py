@@ -64,6 +64,16 @@ def test_known_sites_are_matched_by_definition_and_api_not_by_line(clone, tmp_pa
     assert [line.partition(" [")[0] for line in score.unseen] == ["a/b m.py:90 jax.remat"]
 
 
+def test_body_of_a_factory_is_what_its_callers_give(clone, tmp_path):
+    row = "a/b\t0\town.py\t3\tcall\tcall of jax.checkpoint on local-param f -> return ; in wrap\tjax.checkpoint\tapp"
+    table = tmp_path / "sites.tsv"
+    table.write_text(KNOWN.partition("\n")[0] + f"\n{row}\n")
+    listed = sites.list_sites(clone.extract(tmp_path))
+    assert sites.match(sites.read_known(table), listed).bodies == 1
+    unused = [site for site in listed if not site["through"]]
+    assert sites.match(sites.read_known(table), unused).bodies == 0
+
+
 def test_site_of_another_api_does_not_count(clone, tmp_path):
     table = tmp_path / "sites.tsv"
     table.write_text(KNOWN.replace("call of jax.remat", "call of hk.remat"))
