@@ -1,7 +1,6 @@
 """Module classes of flax, equinox and haiku, and what calling one of their layers does beside computing.
 
-`tests/jaxapi/test_frameworks.py` compares the names with the installed libraries; what layers do was measured on flax
-0.12, equinox 0.13 and haiku 0.0.17 with JAX 0.10.2 and 0.12.0.1.
+What layers do was measured on flax 0.12, equinox 0.13 and haiku 0.0.17 with JAX 0.10.2 and 0.12.0.1.
 """
 
 from __future__ import annotations
