@@ -73,16 +73,8 @@ BEHAVIOURS: Mapping[tuple[str, str], tuple[Behaviour, ...]] = MappingProxyType(
 )
 """Rows by (wrapper, keyword), oldest first; keywords that behave the same everywhere have none."""
 
-ALWAYS: frozenset[str] = frozenset({"prevent_cse", "policy", "static_argnums"})
-"""Keywords that both functions take in every supported release."""
-
 PREVENT_CSE_CHECKED_FROM = "0.8.2"
 """First release run that rejects, at construction, a `prevent_cse` that is no bool or sequence of bools."""
-
-PREVENT_CSE_SEQUENCE_FROM: Mapping[str, str] = MappingProxyType(
-    {"jax.checkpoint": "0.9.2", "jax.remat": "0.12.0.1"}
-)
-"""First release run that documents a sequence of bools for `prevent_cse`."""
 
 LIKE: Mapping[str, str] = MappingProxyType({"haiku.remat": "jax.remat", "trax.fastmath.remat": "jax.remat"})
 """Wrappers that hand their arguments to one of JAX as they are."""

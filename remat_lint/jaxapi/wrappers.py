@@ -218,9 +218,6 @@ CANONICAL: Mapping[str, str] = MappingProxyType(
 
 _LAST_PARTS = {spelling.rpartition(".")[2] for spelling in CANONICAL}
 
-WRAPPER_MODULES: frozenset[str] = frozenset(spelling.rpartition(".")[0] for spelling in CANONICAL)
-"""Modules that export a wrapper: each is spelled with one of `SPELLING_WORDS` wherever it is used."""
-
 SPELLING_WORDS: tuple[str, ...] = (
     *sorted(word for word in _LAST_PARTS if not any(other in word for other in _LAST_PARTS - {word})),
     "Remat",

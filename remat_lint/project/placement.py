@@ -90,7 +90,6 @@ class Contexts:
         rounds: calls in a Python loop below the derivative.
         calls: calls of the result itself.
         is_handed_on: whether the result itself is handed on to something unknown, or never seen to be used.
-        is_unclear: whether that is so for a function on the way.
         reaches_top: whether statements of the module itself reach it without a derivative.
     """
 
@@ -100,7 +99,6 @@ class Contexts:
     rounds: list[Use] = field(default_factory=list)
     calls: list[Use] = field(default_factory=list)
     is_handed_on: bool = False
-    is_unclear: bool = False
     reaches_top: bool = False
 
 
@@ -171,9 +169,8 @@ class Placement:
                     self._climb(site, found, seen, height + 1)
                 working += self.uses(site)
         lost = not working or height > _HIGHEST or any(use.how == "unclear" for use in working)
-        if lost or self.is_handed_on(subject):
-            found.is_unclear = True
-            found.is_handed_on = found.is_handed_on or height == 0
+        if height == 0 and (lost or self.is_handed_on(subject)):
+            found.is_handed_on = True
         for use in uses:
             self._sort(use, found, direct=height == 0)
             if use.parameter is not None and id(use.parameter) not in seen:

@@ -46,13 +46,6 @@ def is_enum(cls: Scope, project: Analysis) -> bool:
     return bool(bases) and bases <= _ENUMS
 
 
-def is_enumeration(value: Value, project: Analysis) -> bool:
-    """Whether a value is an enumeration of any kind, so that what it holds are members and no plain values."""
-    return isinstance(value, ClassRef) and any(
-        base.startswith("enum.") for base in project.external_bases(value.scope)
-    )
-
-
 def _dotted(value: Value) -> str:
     return value.dotted if isinstance(value, External | Deferred) else ""
 

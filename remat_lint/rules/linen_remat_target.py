@@ -49,7 +49,7 @@ from remat_lint.rules import linen_target_examples
 from remat_lint.rules.conditions import when
 from remat_lint.rules.framework_targets import (
     enclosing_self,
-    expects,
+    first_unless_expected,
     place_of,
     wrapped_method,
     wrapped_module,
@@ -97,11 +97,7 @@ class LinenRematTarget(Rule):
         """Report a target that linen refuses."""
         if subject.wrapper.qualname not in _WRAPPERS:
             return
-        found = next(self._found(subject, project), None)
-        if found is not None and expects(subject, project, *_ERRORS):
-            yield Silent("a test expects the error")
-        elif found is not None:
-            yield found
+        yield from first_unless_expected(self._found(subject, project), subject, project, _ERRORS)
 
     def _found(self, site: WrapSite, project: Analysis) -> Iterator[Report]:
         yield from self._methods(site, project)
