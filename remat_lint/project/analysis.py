@@ -15,6 +15,7 @@ from remat_lint.project.resolver import Resolver
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.values import (
     Access,
+    ClassRef,
     External,
     FunctionRef,
     Instance,
@@ -128,12 +129,31 @@ class Analysis(Resolver):
         if module not in self._surveyed:
             self._surveyed[module] = ()
             module.load()
-            self._survey(module)
-            found = {id(site): site for site in list(self.sites.values()) if self._home(site) is module}
-            self._surveyed[module] = tuple(
-                sorted(found.values(), key=lambda site: (self.place(site).order, site.at))
-            )
+            done: set[int] = set()
+            self._survey(module, done)
+            sites = self._sites_in(module)
+            relayed = [site for site in self.factories.relayed if self._home(site) is module]
+            if sites or relayed:
+                module.load_around(at for site in (*sites, *relayed) for at in self._places(site))
+                self._survey(module, done)
+                sites = self._sites_in(module)
+            self._surveyed[module] = sites
         return self._surveyed[module]
+
+    def _sites_in(self, module: Module) -> tuple[WrapSite, ...]:
+        found = {id(site): site for site in list(self.sites.values()) if self._home(site) is module}
+        return tuple(sorted(found.values(), key=lambda site: (self.place(site).order, site.at)))
+
+    def _places(self, site: WrapSite) -> Iterator[int]:
+        """Yield the numbers of the nodes in the user's file that make the site, and of what it wraps there."""
+        place = self.place(site)
+        yield place.at
+        if site.event.module is place.module:
+            yield site.event.at
+        scopes = [body.scope for body in site.bodies if isinstance(body, FunctionRef | ClassRef)]
+        for scope in (*scopes, site.definition):
+            if scope is not None and scope.module is place.module and scope.node is not None:
+                yield scope.node.at
 
     def relayed_sites(self, module: Module) -> tuple[WrapSite, ...]:
         """Return the calls in a module that decide what a wrapped function in the callee runs.
@@ -151,9 +171,10 @@ class Analysis(Resolver):
     def _home(self, site: WrapSite) -> Module:
         return self.place(site).module
 
-    def _survey(self, module: Module) -> None:
+    def _survey(self, module: Module, done: set[int]) -> None:
         for event in module.calls():
-            if isinstance(event.node, n.Call):
+            if isinstance(event.node, n.Call) and event.at not in done:
+                done.add(event.at)
                 self._survey_call(event, event.node)
         for scope in list(_scopes(module.scope)):
             for events in list(scope.bindings.values()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.flow import lookup_receiver
+from remat_lint.jaxapi.public import TRANSPARENT
 from remat_lint.project.arguments import function_arguments
 from remat_lint.project.arms import SPREAD, reached_returns
 from remat_lint.project.scopes import Event, Scope
@@ -27,7 +28,7 @@ from remat_lint.project.values import (
     Value,
     Wrapped,
 )
-from remat_lint.project.wrapping import TRANSPARENT, Wrapping
+from remat_lint.project.wrapping import Wrapping
 
 PARTIALS = frozenset({"functools.partial", "jax.tree_util.Partial", "jax.tree.Partial"})
 DEEPEST_FACTORY = 4

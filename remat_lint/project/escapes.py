@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.flow import lookup_receiver
+from remat_lint.jaxapi.public import TRANSPARENT
 from remat_lint.project import traversal
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.application import PARTIALS
 from remat_lint.project.parents import inside
 from remat_lint.project.scopes import LoopNode, Scope
 from remat_lint.project.values import External, Moment, Partial, Value
-from remat_lint.project.wrapping import TRANSPARENT
 from remat_lint.project.writes import changes_in
 
 _COLLECTORS = frozenset({"append", "add", "insert", "extend", "appendleft", "setdefault", "put", "push"})

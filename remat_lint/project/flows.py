@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.flow import lookup_receiver
+from remat_lint.jaxapi.public import TRANSPARENT
 from remat_lint.project.application import PARTIALS, arguments_of
+from remat_lint.project.handing import RUNNING
 from remat_lint.project.scopes import Event, Scope, reaching
 from remat_lint.project.values import (
     ClassRef,
@@ -17,7 +19,7 @@ from remat_lint.project.values import (
     Value,
     Wrapped,
 )
-from remat_lint.project.wrapping import TRANSPARENT, is_wrapper
+from remat_lint.project.wrapping import is_wrapper
 
 if TYPE_CHECKING:
     from remat_lint.project.resolver import Resolver
@@ -34,9 +36,6 @@ _PASSING = frozenset(
     | {"copy.copy", "copy.deepcopy", "inspect.unwrap", "dataclasses.replace", "equinox.combine"}
 )
 """Functions whose result holds what their first arguments hold."""
-
-_RUNNING = frozenset({"apply", "__call__", "forward"})
-"""Methods that run the object they are called on."""
 
 
 class Flows:
@@ -161,7 +160,7 @@ class Flows:
         for event in list(inner.events):
             if event.kind == "call" and isinstance(event.node, n.Call):
                 func = event.node.func
-                if isinstance(func, n.Attribute) and func.attr not in _RUNNING:
+                if isinstance(func, n.Attribute) and func.attr not in RUNNING:
                     continue
                 found |= self.behind(func, Moment(event.scope, event), owner)
         return found

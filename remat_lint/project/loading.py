@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 LARGE_CHUNK, HUGE_CHUNK = 256 * 1024, 1024 * 1024
 _ERROR_AT = re.compile(r"error at (\d+):(\d+)")
-_ONLY_SYNTAX = ast.PyCF_ONLY_AST
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +262,7 @@ def compiles(text: str) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            compile(text, "<chunk>", "exec", flags=_ONLY_SYNTAX, dont_inherit=True)
+            compile(text, "<chunk>", "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return False
     return True

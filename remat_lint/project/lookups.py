@@ -10,9 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from remat_lint.facts import nodes as n
-from remat_lint.jaxapi.flow import lookup_receiver
-from remat_lint.jaxapi.policies import NAMESPACES, lookup_policy
-from remat_lint.jaxapi.wrappers import CANONICAL
+from remat_lint.jaxapi.public import is_public
 from remat_lint.project.application import Application
 from remat_lint.project.modules import Module
 from remat_lint.project.scopes import Event, Scope, reaching
@@ -29,7 +27,6 @@ from remat_lint.project.values import (
     Moment,
     Value,
 )
-from remat_lint.project.wrapping import TRANSPARENT
 
 MOST_VALUES = 8
 NOTHING: tuple[Value, ...] = (UNKNOWN,)
@@ -223,9 +220,3 @@ class Lookups(Application):
                 self.attribute(value, step, n.Attribute(-1, n.Name(-1, ""), step), moment), moment
             )
         return (Instance(value, None, moment.event),) if isinstance(value, ClassRef) else NOTHING
-
-
-def is_public(dotted: str) -> bool:
-    """Whether a name of the project is one that the tables know: the project is JAX, or a library on top of it."""
-    known = dotted in CANONICAL or dotted in NAMESPACES or dotted in TRANSPARENT
-    return known or lookup_policy(dotted) is not None or lookup_receiver(dotted) is not None

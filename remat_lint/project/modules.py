@@ -7,7 +7,8 @@ are wanted, the chunks that bind a name when another file imports that name.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -61,18 +62,28 @@ class Module:
         return self.source.path
 
     def load(self) -> None:
-        """Parse what can bear on a wrap site (`Relevance`), and what Python does not compile.
+        """Parse what can hold a wrap site (`Relevance`), and what Python does not compile.
 
         With `project.whole` everything is parsed: the oracle to which this must be equal.
         """
         self.is_loaded = True
         loader = self.loader
-        for index in loader.rest() if self.project.whole else self.relevance.near():
+        self._load(loader.rest() if self.project.whole else self.relevance.leading())
+        if self.loader is loader:
+            loader.load_broken()
+
+    def load_around(self, ats: Iterable[int]) -> None:
+        """Parse what can bear on the statements in which the nodes with numbers `ats` stand."""
+        if not self.project.whole:
+            self._load(self.relevance.around({at >> CHUNK_BITS for at in ats}))
+
+    def _load(self, indices: Iterator[int]) -> None:
+        loader = self.loader
+        for index in indices:
             loader.load(index)
             # A chunk that does not parse may make the whole file one chunk, which is loaded then.
             if self.loader is not loader:
                 return
-        loader.load_broken()
 
     def lookup(self, name: str) -> list[Event]:
         """Return the module-level bindings of `name`, parsing what may bind it."""
@@ -96,6 +107,17 @@ class Module:
             for index in self.loader.pieces(cls.node):
                 if word in self.loader.chunks[index].text:
                     self.loader.load(index)
+
+    def load_at(self, start: int, name: str, words: frozenset[str]) -> list[Event]:
+        """Return the bindings of `name` by the statement at `start`; of a class, parse what spells one of `words`."""
+        starts = [chunk.start for chunk in self.chunks]
+        self.loader.load(bisect_right(starts, start) - 1)
+        events = list(self.scope.bindings.get(name, ()))
+        for event in events:
+            if event.inner is not None and event.inner.kind == "class":
+                for word in words:
+                    self.load_member(event.inner, word)
+        return events
 
     def load_mentions(self, word: str) -> None:
         """Parse the statements of this module in which `word` occurs."""
@@ -223,6 +245,20 @@ class Project:
         module = Module(self, source, dotted_name(source.path), chunks, self.wanted)
         self._modules[source.path] = module
         return module
+
+    def hands_on(self, path: Path, name: str, start: int, words: frozenset[str]) -> bool:
+        """Whether the statement at `start` that binds `name` may wrap what it is given; see `handing`."""
+        from remat_lint.project.handing import hands_on  # noqa: PLC0415 - only for what applies a wrapper
+
+        module = self.module(path)
+        if module is None:
+            return True
+        for event in module.load_at(start, name, words):
+            methods = event.inner.children if event.inner is not None and event.inner.kind == "class" else ()
+            nodes: list[n.Node | None] = [*(method.node for method in methods)] or [event.value]
+            if any(node is None or hands_on(node, words, is_method=bool(methods)) for node in nodes):
+                return True
+        return False
 
     def _read(self, path: Path) -> SourceText:
         if path in self.overlays:

@@ -14,15 +14,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from remat_lint.jaxapi.public import is_public
 from remat_lint.jaxapi.wrappers import CANONICAL, SPELLING_WORDS
-from remat_lint.project.modules import Project, package_root
+from remat_lint.project.modules import Project, dotted_name, package_root
 from remat_lint.source.prefilter import mentions
 
 Node = tuple[Path, str]
 
 DEEPEST = 3
 _WORD = re.compile(r"\w+")
-_LAST = "|".join(sorted({spelling.rpartition(".")[2] for spelling in CANONICAL}))
+_NAMES = frozenset(spelling.rpartition(".")[2] for spelling in CANONICAL)
+_LAST = "|".join(sorted(_NAMES))
 _APPLIED = re.compile(
     # Called, used as a decorator, or handed on as a value: prose and names of files do none of these.
     rf"\b(?:{_LAST})\s*\(|@[\w.]*\b(?:{_LAST})\b|[\w)]\.(?:{_LAST})\s*[,)\]\n#:]|[(,=\[]\s*(?:{_LAST})\s*[,)\]\n#]"
@@ -79,6 +81,7 @@ class Reach:
         self._leading: dict[Path, frozenset[str]] = {}
         self._outlines: dict[Path, _Outline] = {}
         self._taken: dict[Path, dict[str, set[str]]] = {}
+        self._names_of: dict[Path, str] = {}
         self._nodes: dict[tuple[Path, str], tuple[Node, ...]] = {}
         self._answers: dict[tuple[Node, int], bool] = {}
         self._pending: dict[tuple[Node, int], int] = {}
@@ -168,37 +171,54 @@ class Reach:
 
     def _find(self, node: Node, depth: int) -> bool:
         path, name = node
+        public = f"{self._dotted(path)}.{name}"
+        if is_public(public):
+            return public in CANONICAL
         table, outline = self._table(path), self._outline(path)
         if name in table:
             known = any(not one.level and f"{one.dotted}.{one.attr}" in CANONICAL for one in table[name])
             return known or any(self._applies(after, depth) for after in self._imports(path, name))
-        spells = mentions(self._text(path), SPELLING_WORDS)
-        for block in outline.blocks(name):
-            is_class = block.startswith("class")
-            if is_class and depth:
-                continue
-            if spells and _APPLIED.search(block):
-                return True
-            if depth < DEEPEST:
-                bases = _BASES.match(block)
-                words = set(_WORD.findall((bases[1] if bases else "") if is_class else block))
-                further = depth + block.startswith(("def", "async"))
-                if any(self._applies(after, further) for after in self._mentioned(path, name, words)):
-                    return True
+        if any(self._hands_on(path, name, start, block, depth) for start, block in outline.blocks(name)):
+            return True
         return any(
             self._applies((source, name), depth)
             for one in table.get("*", ())
             if (source := self._found(path, one.dotted, one.level)) is not None and source != path
         )
 
-    def _mentioned(self, path: Path, name: str, words: set[str]) -> Iterator[Node]:
+    def _hands_on(self, path: Path, name: str, start: int, block: str, depth: int) -> bool:
+        """Whether one statement that binds a name applies a wrapper to what it is given."""
+        is_class = block.startswith("class")
+        if is_class and depth:
+            return False
+        leading: set[str] = set()
+        if mentions(block, SPELLING_WORDS) and _APPLIED.search(block):
+            leading.update(_NAMES)
+        bases = _BASES.match(block) if is_class else None
+        if depth < DEEPEST:
+            words = set(_WORD.findall((bases[1] if bases else "") if is_class else block))
+            further = depth + block.startswith(("def", "async"))
+            for word, after in self._mentioned(path, name, words):
+                if word not in leading and self._applies(after, further):
+                    if is_class:
+                        return True
+                    leading |= {word, after[1]}
+        return bool(leading) and self.project.hands_on(path, name, start, frozenset(leading))
+
+    def _mentioned(self, path: Path, name: str, words: set[str]) -> Iterator[tuple[str, Node]]:
         """Yield what the words of a statement stand for: what the file imports, what it defines itself."""
         table, outline = self._table(path), self._outline(path)
         for word in words:
             if word in table:
-                yield from self._imports(path, word)
+                for node in self._imports(path, word):
+                    yield word, node
             elif word != name and word in outline:
-                yield path, word
+                yield word, (path, word)
+
+    def _dotted(self, path: Path) -> str:
+        if path not in self._names_of:
+            self._names_of[path] = dotted_name(path)
+        return self._names_of[path]
 
     def _imports(self, path: Path, bound: str) -> tuple[Node, ...]:
         """Return what an imported name stands for; of a module, the attributes that the file takes of it."""
@@ -300,8 +320,9 @@ class _Outline:
     def __contains__(self, name: str) -> bool:
         return name in self._starts
 
-    def blocks(self, name: str) -> Iterator[str]:
-        """Yield the statements that bind a name, without decorators in front."""
+    def blocks(self, name: str) -> Iterator[tuple[int, str]]:
+        """Yield the statements that bind a name, and where they start, without decorators in front."""
         for start in self._starts.get(name, ()):
             place = bisect_right(self._margins, start)
-            yield self._text[start : self._margins[place] if place < len(self._margins) else len(self._text)]
+            end = self._margins[place] if place < len(self._margins) else len(self._text)
+            yield start, self._text[start:end]

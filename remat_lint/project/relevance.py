@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.effects import MUTATING_METHODS
+from remat_lint.project.handing import hands_on
 from remat_lint.project.scopes import CHUNK_BITS, Event, Scope
-from remat_lint.project.spelling import SPELLED, WORD, Spelling
+from remat_lint.project.spelling import KEPT, SPELLED, WORD, Spelling
 from remat_lint.project.traversal import walk
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ _CHAIN = re.compile(r"(\w+)((?:\.\w+|\[[^\]\n]*\])+)")
 _DECLARED = re.compile(r"^[ \t]*+(?:global|nonlocal)\b([^\n]*)", re.MULTILINE)
 _ANNOTATION = re.compile(r":[^\n=]+=?$")
 _CLAUSE = re.compile(r"[ \t]*+(?:if|elif|else|while|try|except|finally|match|case)\b")
+_INNER_CLASS = re.compile(
+    # A class in a function, up to the line that stands as far left as its header.
+    r"^([ \t]++)class\b[^\n]*+(?:\n(?:[ \t]*+$|\1[ \t]++[^\n]*+|[)\]}][^\n]*+))*+",
+    re.MULTILINE,
+)
 _IMPORT = re.compile(r"^[ \t]*+(?:from|import)\b", re.MULTILINE)
 _BY_CLASS = frozenset({"setup"})
 """Methods that nobody calls by their name: whoever uses the class runs them, as all those with two underscores."""
@@ -48,14 +54,29 @@ class Relevance:
         self.classes: set[int] = set()
         self._written: dict[int, frozenset[str]] = {}
 
-    def near(self) -> Iterator[int]:
-        """Yield the chunks to parse; each must be parsed before the next one is asked for."""
+    def leading(self) -> Iterator[int]:
+        """Yield the chunks that can hold a wrap site; each must be parsed before the next one is asked for.
+
+        These spell a wrapper, a policy or `checkpoint_name`, or mention what leads to one.
+        """
         loader, spelling = self.module.loader, self.spelling
         spelling.read()
         yield from self._heading()
         self.names |= spelling.names
         todo = {index for index, chunk in enumerate(loader.chunks) if chunk.text.strip()}
-        found = {index for index in todo if spelling.spells(index) or self._is_near(index)} | spelling.chained
+        found = {
+            index for index in todo if spelling.spells(index) or self._mentions(index)
+        } | spelling.chained
+        while found:
+            todo -= found
+            yield from sorted(found)
+            self._learn_leading(found)
+            found = {index for index in todo if self._mentions(index)}
+
+    def around(self, found: set[int]) -> Iterator[int]:
+        """Yield the chunks that can bear on what happens in some chunks; each must be parsed before the next one."""
+        todo = {index for index, chunk in enumerate(self.module.loader.chunks) if chunk.text.strip()}
+        self.names, self.attributes = set(), set()
         while found:
             todo -= found
             yield from sorted(found)
@@ -70,19 +91,23 @@ class Relevance:
             if index == first or (not chunk.name and not chunk.indent and _IMPORT.search(chunk.text)):
                 yield index
 
-    def _is_near(self, index: int) -> bool:
+    def _mentions(self, index: int) -> bool:
+        """Whether a chunk mentions one of `names`, or takes one of `attributes` of something."""
         words = self.spelling.words(index)
         if not words.isdisjoint(self.names):
             return True
         text = self.module.loader.chunks[index].text
+        return any(re.search(rf"\.\s*{name}\b", text) for name in words & self.attributes)
+
+    def _is_near(self, index: int) -> bool:
+        if self._mentions(index):
+            return True
+        words = self.spelling.words(index)
         # What runs inside of a wrapper may be a function that is not near: whatever changes its object counts.
-        if self.module.loader.heads.get(index) in self.classes and "self" in self.writes(index):
+        if self.module.loader.heads.get(index) in self.classes and self._changes_object(index):
             return True
-        if "global" in words and _DECLARED.search(text):
+        if "global" in words and _DECLARED.search(self.module.loader.chunks[index].text):
             return True
-        for name in words & self.attributes:
-            if re.search(rf"\.\s*{name}\b", text):
-                return True
         return not words.isdisjoint(self.read) and not self.writes(index).isdisjoint(self.read)
 
     def writes(self, index: int) -> frozenset[str]:
@@ -91,7 +116,39 @@ class Relevance:
             self._written[index] = frozenset(written(self.module.loader.chunks[index].text))
         return self._written[index]
 
+    def _changes_object(self, index: int) -> bool:
+        """Whether a method changes its object; classes made in it have objects of their own."""
+        if "self" not in self.writes(index):
+            return False
+        text = self.module.loader.chunks[index].text
+        return "class" not in self.spelling.words(index) or "self" in written(_INNER_CLASS.sub("", text))
+
     # What parsed chunks add
+
+    def _learn_leading(self, found: set[int]) -> None:
+        """Take in what the chunks just parsed bind that may wrap what it is given, or is a wrapper or a policy."""
+        loader = self.module.loader
+        for index in found:
+            self._learn_class(index)
+        words = frozenset(self.names | self.attributes | self.spelling.taken | SPELLED)
+        for scope in list(self.module.builder.scopes.values()):
+            node, parent = scope.node, scope.parent
+            if not isinstance(node, n.Function) or parent is None or node.at >> CHUNK_BITS not in found:
+                continue
+            owner = scope.owner_class
+            if parent.kind != "module" and (
+                owner is None or owner.parent is None or owner.parent.kind != "module"
+            ):
+                continue
+            if hands_on(node, words, KEPT, is_method=owner is not None):
+                by_class = owner is not None and (node.name.startswith("__") or node.name in _BY_CLASS)
+                (self.attributes if owner is not None and not by_class else self.names).add(
+                    owner.name if by_class and owner is not None else node.name
+                )
+        for index in found & loader.heads.keys():
+            if loader.chunks[index].name and loader.chunks[index].kind == "other":
+                self.attributes.add(loader.chunks[index].name)
+        self.names |= self._bound()
 
     def _learn(self, found: Iterable[int]) -> None:
         """Take in what the chunks just parsed bind, and what they read."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import functools
 
 from remat_lint.facts import nodes as n
+from remat_lint.jaxapi.public import is_public
 from remat_lint.jaxapi.wrappers import SPELLING_WORDS
 from remat_lint.project.arms import takes_body
 from remat_lint.project.factories import Factories
-from remat_lint.project.lookups import MOST_VALUES, NOTHING, is_public
+from remat_lint.project.lookups import MOST_VALUES, NOTHING
 from remat_lint.project.sequences import Sequences
 from remat_lint.project.values import (
     UNKNOWN,

@@ -6,8 +6,8 @@ import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
-from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.jaxapi.policies import NAMESPACES
+from remat_lint.jaxapi.public import is_public
 from remat_lint.jaxapi.wrappers import CANONICAL, CHECKPOINT_NAME, RETIRED
 
 if TYPE_CHECKING:
@@ -21,8 +21,12 @@ KNOWN = frozenset({*CANONICAL, *RETIRED, *NAMESPACES, *CHECKPOINT_NAME})
 SPELLED = frozenset(dotted.rpartition(".")[2] for dotted in KNOWN)
 """What code that reaches one of `KNOWN` through its module must spell."""
 
+KEPT = frozenset(dotted.rpartition(".")[2] for dotted in NAMESPACES)
+"""Namespaces of policies: what is taken from them, or returned by their functions, is given to a wrapper."""
+
 _SPELLED = re.compile(rf"\.\s*+({'|'.join(sorted(SPELLED))})\b")
 _BEFORE = re.compile(r"([\w.]*)\Z")
+_IMPORTING = re.compile(r"^[ \t]*+(?:from|import)\b[^\n]*\Z", re.MULTILINE)
 _LONGEST = 200
 
 
@@ -53,9 +57,9 @@ class Spelling:
                     self.names.add(one.bound)
             for source, name in reach.imports(path, bound):
                 named = any(name == one.attr for one in imports)
-                if named and any(lookup_receiver(f"{one.dotted}.{name}") for one in imports):
-                    continue
-                if reach.applies(source, name):
+                full = (f"{one.dotted}.{name}" if named else f"{_dotted(one)}.{name}" for one in imports)
+                # A public name is no factory, whatever this version of the library makes of it.
+                if not any(map(is_public, full)) and reach.applies(source, name):
                     if named:
                         self.names.add(bound)
                     else:
@@ -82,6 +86,8 @@ class Spelling:
         text = self.module.chunks[index].text
         reach = self.module.project.reach
         for found in _SPELLED.finditer(text):
+            if _IMPORTING.search(text, max(found.start() - _LONGEST, 0), found.start()):
+                continue
             before = _BEFORE.search(text, max(found.start() - _LONGEST, 0), found.start())
             root, _, rest = (before[1] if before else "").partition(".")
             imports = self._roots.get(root)
@@ -95,3 +101,7 @@ class Spelling:
                 ):
                     return True
         return False
+
+
+def _dotted(one: Imported) -> str:
+    return one.dotted if one.attr is None else f"{one.dotted}.{one.attr}"

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import wrappers
 from remat_lint.jaxapi.flow import lookup_receiver
+from remat_lint.jaxapi.public import TRANSPARENT
 from remat_lint.project.members import Members
 from remat_lint.project.modules import Project
 from remat_lint.project.scopes import Event, Scope
@@ -26,28 +27,6 @@ from remat_lint.project.values import (
     WrapSite,
 )
 
-TRANSPARENT = frozenset(
-    {
-        "flax.linen.compact",
-        "flax.linen.nowrap",
-        "flax.linen.map_variables",
-        "flax.linen.transforms.map_variables",
-        "flax.core.lift.map_variables",
-        "flax.linen.named_call",
-        "functools.wraps",
-        "jax.named_call",
-        "jax.named_scope",
-        "haiku.transparent",
-        "builtins.staticmethod",
-        "builtins.classmethod",
-        "contextlib.contextmanager",
-        "typing.no_type_check",
-        "typing.cast",
-        "abc.abstractmethod",
-        "typing.override",
-        "typing_extensions.override",
-    }
-)
 _KNOWN = (FunctionRef, ClassRef, External, Partial, Transformed, Wrapped, Instance)
 
 

@@ -1,0 +1,161 @@
+"""Whether a definition may hand what it is given on to a wrapper, or hand out a wrapper: told from its own text alone.
+
+The answer is generous. It keeps the search for wrapper factories (`Reach`) away from the many functions that use a
+wrapper for themselves; `Factories` has the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from remat_lint.facts import nodes as n
+from remat_lint.project.parents import inside
+
+RUNNING = frozenset({"apply", "__call__", "forward"})
+"""Methods that run the object they are called on."""
+
+
+def hands_on(
+    node: n.Node, words: frozenset[str], kept: frozenset[str] = frozenset(), *, is_method: bool = False
+) -> bool:
+    """Whether a function, or the value of a name, may wrap what it is given.
+
+    Args:
+        node: a definition or an expression.
+        words: what wrappers are called there.
+        kept: names of which whatever is made counts as a wrapper too.
+        is_method: whether the first parameter is the object, which nobody means to wrap.
+    """
+    parameters = node.parameters if isinstance(node, n.Function) else ()
+    if (
+        is_method
+        and isinstance(node, n.Function)
+        and not any(_last(d) == "staticmethod" for d in node.decorators)
+    ):
+        parameters = parameters[1:]
+    flow = _Flow(node, parameters, words, kept)
+    return flow.leads(node) or flow.hands_on()
+
+
+class _Flow:
+    """Which names stand for wrappers in a piece of code, and which for callables that its caller gave.
+
+    The functions inside are not told apart from the one around them.
+    """
+
+    def __init__(
+        self, root: n.Node, parameters: Iterable[n.Parameter], words: frozenset[str], kept: frozenset[str]
+    ) -> None:
+        self._parts = list(_all(root))
+        self._words, self._kept = words, kept
+        functions = (part for part in self._parts if isinstance(part, n.Function) and part is not root)
+        names = (parameter.name for function in functions for parameter in function.parameters)
+        self._given = frozenset((*names, *(parameter.name for parameter in parameters)))
+
+    def hands_on(self) -> bool:
+        """Whether something that the caller gave may be wrapped, or a wrapper be returned."""
+        self._take_defaults()
+        before = None
+        while before != (before := (self._words, self._given)):
+            for part in self._parts:
+                self._follow(part)
+        return any(self._hands(part) for part in self._parts)
+
+    def leads(self, node: n.Node | None) -> bool:
+        """Whether an expression may be a wrapper, or something that makes one of it."""
+        match node:
+            case n.Name():
+                return node.id in self._words
+            case n.Attribute():
+                return node.attr in self._words or self._is_kept(node)
+            case n.Constant():
+                return isinstance(node.value, str) and node.value in self._words
+            case n.Call():
+                if self._is_kept(node.func) or any(self.leads(argument.value) for argument in node.args):
+                    return True
+                plain = any(argument.keyword is None for argument in node.args)
+                return self.leads(node.func) and not plain
+            case n.Subscript():
+                return self.leads(node.value)
+            case n.Operation() | n.Conditional() | n.Collection() | n.Comprehension() | n.Bind():
+                return any(self.leads(part) for part in inside(node))
+        return False
+
+    def _is_kept(self, node: n.Node) -> bool:
+        while isinstance(node, n.Attribute):
+            if node.attr in self._kept:
+                return True
+            node = node.value
+        return isinstance(node, n.Name) and node.id in self._kept
+
+    def _take_defaults(self) -> None:
+        """Count a parameter whose default is a wrapper as one."""
+        functions = (part for part in self._parts if isinstance(part, n.Function))
+        parameters = (parameter for function in functions for parameter in function.parameters)
+        self._words |= {p.name for p in parameters if p.default is not None and self.leads(p.default)}
+
+    def _runs(self, node: n.Node) -> bool:
+        """Whether an expression holds something that the caller gave; a function must call it."""
+        match node:
+            case n.Name():
+                return node.id in self._given
+            case n.Function():
+                own = frozenset(parameter.name for parameter in node.parameters)
+                return any(self._is_called(part, own) for part in _all(*node.body))
+            case n.Call() if node.args and _last(node.func) == "partial":
+                return self._runs(node.args[0].value)
+        return any(self._runs(part) for part in inside(node))
+
+    def _is_called(self, part: n.Node, hidden: frozenset[str]) -> bool:
+        if not isinstance(part, n.Call):
+            return False
+        if isinstance(part.func, n.Attribute) and part.func.attr not in RUNNING:
+            return False
+        names = (name.id for name in _all(part.func) if isinstance(name, n.Name))
+        return any(name in self._given and name not in hidden for name in names)
+
+    def _follow(self, part: n.Node) -> None:
+        match part:
+            case n.Bind() if part.value is not None:
+                self._bind(part.targets, part.value)
+            case n.Loop(target=target, iter=iterated) if target is not None and iterated is not None:
+                self._bind((target,), iterated)
+            case n.Comprehension():
+                for clause in part.clauses:
+                    self._bind((clause.target,), clause.iter)
+            case n.With():
+                for context, target in part.items:
+                    self._bind(() if target is None else (target,), context)
+            case n.Function() if part.name and self._runs(part):
+                self._given |= {part.name}
+
+    def _bind(self, targets: Iterable[n.Node], value: n.Node) -> None:
+        names = frozenset(part.id for target in targets for part in _all(target) if isinstance(part, n.Name))
+        if not names <= self._given and self._runs(value):
+            self._given |= names
+        if not names <= self._words and self.leads(value):
+            self._words |= names
+
+    def _hands(self, part: n.Node) -> bool:
+        match part:
+            case n.Call():
+                leads = self.leads(part.func) or any(self.leads(argument.value) for argument in part.args)
+                return leads and any(self._runs(argument.value) for argument in part.args)
+            case n.Function():
+                return any(self.leads(decorator) for decorator in part.decorators) and self._runs(part)
+            case n.Return():
+                return any(self.leads(value) for value in part.values)
+        return False
+
+
+def _all(*nodes: n.Node) -> Iterator[n.Node]:
+    """Yield nodes and all that is in them."""
+    todo = list(nodes)
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += inside(node)
+
+
+def _last(node: n.Node) -> str:
+    return node.id if isinstance(node, n.Name) else node.attr if isinstance(node, n.Attribute) else ""
