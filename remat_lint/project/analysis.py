@@ -129,13 +129,12 @@ class Analysis(Resolver):
         if module not in self._surveyed:
             self._surveyed[module] = ()
             module.load()
-            done: set[int] = set()
-            self._survey(module, done)
+            self._find_sites(module)
             sites = self._sites_in(module)
             relayed = [site for site in self.factories.relayed if self._home(site) is module]
             if sites or relayed:
                 module.load_around(at for site in (*sites, *relayed) for at in self._places(site))
-                self._survey(module, done)
+                self._survey(module)
                 sites = self._sites_in(module)
             self._surveyed[module] = sites
         return self._surveyed[module]
@@ -171,15 +170,32 @@ class Analysis(Resolver):
     def _home(self, site: WrapSite) -> Module:
         return self.place(site).module
 
-    def _survey(self, module: Module, done: set[int]) -> None:
+    def _survey(self, module: Module) -> None:
         for event in module.calls():
-            if isinstance(event.node, n.Call) and event.at not in done:
-                done.add(event.at)
+            if isinstance(event.node, n.Call):
                 self._survey_call(event, event.node)
+        self._find_decorated(module)
+
+    def _find_sites(self, module: Module) -> None:
+        """Look at the calls that may make a site, and at no other."""
+        for event in module.calls():
+            if isinstance(event.node, n.Call) and any(
+                module.leading.may_lead(part, event.scope)
+                for part in (event.node.func, *(argument.value for argument in event.node.args))
+            ):
+                callees = self.evaluate(event.node.func, Moment(event.scope, event))
+                if any(map(self.factories.may_make, callees)):
+                    self.evaluate(event.node, Moment(event.scope, event))
+                    self.factories.make_sites(event, event.node)
+        self._find_decorated(module)
+
+    def _find_decorated(self, module: Module) -> None:
         for scope in list(_scopes(module.scope)):
             for events in list(scope.bindings.values()):
                 for event in list(events):
-                    if isinstance(event.value, n.Function | n.Class) and event.value.decorators:
+                    if isinstance(event.value, n.Function | n.Class) and any(
+                        module.leading.may_lead(decorator, scope) for decorator in event.value.decorators
+                    ):
                         self.bound(event, None)
 
     def _survey_call(self, event: Event, call: n.Call) -> None:

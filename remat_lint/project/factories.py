@@ -20,6 +20,7 @@ from remat_lint.project.modules import Module
 from remat_lint.project.scopes import CHUNK_BITS, Event, Scope
 from remat_lint.project.values import (
     ClassRef,
+    Configured,
     Environment,
     External,
     FunctionRef,
@@ -107,6 +108,9 @@ class Factories:
 
     def _of_call(self, event: Event, call: n.Call, owner: Scope) -> Iterator[Inner]:
         moment = Moment(event.scope, event)
+        leads = event.module.leading.may_lead(call.func, event.scope)
+        if not leads and not self._may_be_given(call.func, event.scope):
+            return
         for callee in self.project.evaluate(call.func, moment):
             target = _target(call)
             if is_wrapper(callee):
@@ -123,6 +127,11 @@ class Factories:
             else:
                 for function, args in self.called(callee, call, moment):
                     yield from self._of_factory(event, function, args, owner)
+
+    def _may_be_given(self, func: n.Expression, scope: Scope) -> bool:
+        """Whether what is called is a variable of a function."""
+        found = scope.find(func.id) if isinstance(func, n.Name) else None
+        return found is not None and found is not scope.root
 
     def _of_factory(self, event: Event, function: FunctionRef, args: Placed, owner: Scope) -> Iterator[Inner]:
         """Yield one place if a call gives parameters of `owner` on to a factory."""
@@ -200,6 +209,18 @@ class Factories:
                     yield FunctionRef(method.scope, method.made, callee), args
 
     # Sites
+
+    def may_make(self, callee: Value) -> bool:
+        """Whether a call of a value may make a site: it is a wrapper, or hands on what it is given."""
+        match callee:
+            case FunctionRef():
+                return bool(self.summary(callee.scope))
+            case Partial(target=FunctionRef() as target):
+                return bool(self.summary(target.scope))
+            case Instance():
+                method = self.project.method(callee.cls.scope, "__call__")
+                return method is not None and bool(self.summary(method.scope))
+        return isinstance(callee, Configured) or is_wrapper(callee)
 
     def make_sites(self, event: Event, call: n.Call) -> None:
         """Make the sites of a call of a factory: those that a rule judges, and those that it relays."""

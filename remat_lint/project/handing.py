@@ -6,7 +6,7 @@ wrapper for themselves; `Factories` has the last word.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.parents import inside
@@ -37,6 +37,16 @@ def hands_on(
     return flow.leads(node) or flow.hands_on()
 
 
+def methods_that_hand_on(methods: Sequence[n.Function], words: frozenset[str]) -> frozenset[str]:
+    """Return the names of those methods of a class that may wrap what they are given, also one through the other."""
+    found: frozenset[str] = frozenset()
+    while True:
+        more = {m.name for m in methods if m.name not in found and hands_on(m, words | found, is_method=True)}
+        if not more:
+            return found
+        found |= more
+
+
 class _Flow:
     """Which names stand for wrappers in a piece of code, and which for callables that its caller gave.
 
@@ -46,7 +56,7 @@ class _Flow:
     def __init__(
         self, root: n.Node, parameters: Iterable[n.Parameter], words: frozenset[str], kept: frozenset[str]
     ) -> None:
-        self._parts = list(_all(root))
+        self._parts = list(everything(root))
         self._words, self._kept = words, kept
         functions = (part for part in self._parts if isinstance(part, n.Function) and part is not root)
         names = (parameter.name for function in functions for parameter in function.parameters)
@@ -101,7 +111,7 @@ class _Flow:
                 return node.id in self._given
             case n.Function():
                 own = frozenset(parameter.name for parameter in node.parameters)
-                return any(self._is_called(part, own) for part in _all(*node.body))
+                return any(self._is_called(part, own) for part in everything(*node.body))
             case n.Call() if node.args and _last(node.func) == "partial":
                 return self._runs(node.args[0].value)
         return any(self._runs(part) for part in inside(node))
@@ -111,7 +121,7 @@ class _Flow:
             return False
         if isinstance(part.func, n.Attribute) and part.func.attr not in RUNNING:
             return False
-        names = (name.id for name in _all(part.func) if isinstance(name, n.Name))
+        names = (name.id for name in everything(part.func) if isinstance(name, n.Name))
         return any(name in self._given and name not in hidden for name in names)
 
     def _follow(self, part: n.Node) -> None:
@@ -130,7 +140,9 @@ class _Flow:
                 self._given |= {part.name}
 
     def _bind(self, targets: Iterable[n.Node], value: n.Node) -> None:
-        names = frozenset(part.id for target in targets for part in _all(target) if isinstance(part, n.Name))
+        names = frozenset(
+            part.id for target in targets for part in everything(target) if isinstance(part, n.Name)
+        )
         if not names <= self._given and self._runs(value):
             self._given |= names
         if not names <= self._words and self.leads(value):
@@ -148,8 +160,8 @@ class _Flow:
         return False
 
 
-def _all(*nodes: n.Node) -> Iterator[n.Node]:
-    """Yield nodes and all that is in them."""
+def everything(*nodes: n.Node) -> Iterator[n.Node]:
+    """Yield nodes and all that is in them, without annotations."""
     todo = list(nodes)
     while todo:
         node = todo.pop()

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from remat_lint.facts import nodes as n
 from remat_lint.findings import Span
 from remat_lint.project.building import Builder
+from remat_lint.project.leading import Leading
 from remat_lint.project.loading import Fault, Loader
 from remat_lint.project.relevance import Relevance
 from remat_lint.project.scopes import CHUNK_BITS, Event, Scope
@@ -44,6 +45,7 @@ class Module:
     scope: Scope = field(init=False)
     builder: Builder = field(init=False)
     loader: Loader = field(init=False)
+    leading: Leading = field(init=False)
     relevance: Relevance = field(init=False)
     faults: list[Fault] = field(default_factory=list)
     spans: dict[int, tuple[Span, ...]] = field(default_factory=dict)
@@ -54,6 +56,7 @@ class Module:
         self.scope = Scope("module", None, None, self)
         self.builder = Builder(self.scope)
         self.loader = Loader(self, self.chunks)
+        self.leading = Leading(self)
         self.relevance = Relevance(self)
 
     @property
@@ -62,18 +65,18 @@ class Module:
         return self.source.path
 
     def load(self) -> None:
-        """Parse what can hold a wrap site (`Relevance`), and what Python does not compile.
+        """Parse what can hold a wrap site (`Leading`), and what Python does not compile.
 
         With `project.whole` everything is parsed: the oracle to which this must be equal.
         """
         self.is_loaded = True
         loader = self.loader
-        self._load(loader.rest() if self.project.whole else self.relevance.leading())
+        self._load(loader.rest() if self.project.whole else self.leading.chunks())
         if self.loader is loader:
             loader.load_broken()
 
     def load_around(self, ats: Iterable[int]) -> None:
-        """Parse what can bear on the statements in which the nodes with numbers `ats` stand."""
+        """Parse what can bear on the statements in which the nodes with numbers `ats` stand (`Relevance`)."""
         if not self.project.whole:
             self._load(self.relevance.around({at >> CHUNK_BITS for at in ats}))
 
@@ -119,11 +122,12 @@ class Module:
                     self.load_member(event.inner, word)
         return events
 
-    def load_mentions(self, word: str) -> None:
-        """Parse the statements of this module in which `word` occurs."""
+    def load_mentions(self, word: str, beside: tuple[str, ...] = ("",)) -> None:
+        """Parse the statements of this module in which `word` occurs, and one of `beside`."""
         loader = self.loader
         for index in list(loader.rest()):
-            if word in loader.chunks[index].text and self.loader is loader:
+            text = loader.chunks[index].text
+            if word in text and any(other in text for other in beside) and self.loader is loader:
                 loader.load(index)
 
     @property
@@ -246,19 +250,22 @@ class Project:
         self._modules[source.path] = module
         return module
 
-    def hands_on(self, path: Path, name: str, start: int, words: frozenset[str]) -> bool:
-        """Whether the statement at `start` that binds `name` may wrap what it is given; see `handing`."""
-        from remat_lint.project.handing import hands_on  # noqa: PLC0415 - only for what applies a wrapper
+    def hands_on(self, path: Path, name: str, start: int, words: frozenset[str]) -> frozenset[str]:
+        """Return what the statement at `start` binds that may wrap what it is given: `name`, or methods of a class.
+
+        See `handing`; `words` are what wrappers are called there.
+        """
+        from remat_lint.project.handing import hands_on, methods_that_hand_on  # noqa: PLC0415 - only for what applies a wrapper
 
         module = self.module(path)
-        if module is None:
-            return True
-        for event in module.load_at(start, name, words):
-            methods = event.inner.children if event.inner is not None and event.inner.kind == "class" else ()
-            nodes: list[n.Node | None] = [*(method.node for method in methods)] or [event.value]
-            if any(node is None or hands_on(node, words, is_method=bool(methods)) for node in nodes):
-                return True
-        return False
+        found: frozenset[str] = frozenset()
+        for event in () if module is None else module.load_at(start, name, words):
+            if event.inner is not None and event.inner.kind == "class":
+                methods = [child.node for child in event.inner.children if isinstance(child.node, n.Function)]
+                found |= methods_that_hand_on(methods, words)
+            elif event.value is None or hands_on(event.value, words):
+                found |= {name}
+        return found
 
     def _read(self, path: Path) -> SourceText:
         if path in self.overlays:

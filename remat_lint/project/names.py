@@ -45,7 +45,7 @@ def name_uses(module: Module, project: Analysis) -> tuple[NameUse, ...]:
 
 def _uses(module: Module, project: Analysis) -> Iterator[NameUse]:
     for event in module.calls():
-        if not isinstance(event.node, n.Call):
+        if not isinstance(event.node, n.Call) or not module.leading.may_lead(event.node.func, event.scope):
             continue
         call, moment = event.node, Moment(event.scope, event)
         callees = project.evaluate(call.func, moment)

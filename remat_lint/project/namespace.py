@@ -74,6 +74,8 @@ def _attributes(module: Module, project: Analysis) -> Iterator[MemberUse]:
 
 def _may_be_namespace(node: n.Expression, scope: Scope) -> bool:
     """Whether it is worth asking what an expression is: a name that is bound to something plain, or an attribute."""
+    if not scope.module.leading.may_lead(node, scope):
+        return False
     if isinstance(node, n.Attribute):
         return node.attr == "checkpoint_policies" or _is_self(node)
     if not isinstance(node, n.Name):

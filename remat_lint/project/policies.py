@@ -124,7 +124,7 @@ def _entry(table: n.Collection, key: str) -> n.Expression | None:
 def _called(module: Module, project: Analysis) -> Iterator[PolicyUse]:
     follow = Choices(project)
     for event in module.calls():
-        if not isinstance(event.node, n.Call):
+        if not isinstance(event.node, n.Call) or not module.leading.may_lead(event.node.func, event.scope):
             continue
         call, moment = event.node, Moment(event.scope, event)
         values = [member(value, project) for value in project.evaluate(call.func, moment)]
@@ -175,7 +175,7 @@ def _tabled(module: Module, project: Analysis) -> Iterator[PolicyUse]:
             and value.kind == "dict"
         ):
             for item in value.items[1::2]:
-                if isinstance(item, n.Name | n.Attribute):
+                if isinstance(item, n.Name | n.Attribute) and module.leading.may_lead(item, event.scope):
                     values = project.evaluate(item, Moment(event.scope, event))
                     for policy in policies(values):
                         yield PolicyUse(

@@ -13,6 +13,7 @@ _PLAIN_BASES = frozenset(
 _PLAIN_DECORATORS = frozenset(
     {"dataclasses.dataclass", "attrs.define", "attrs.frozen", "functools.total_ordering"}
 )
+_REGISTERING = ("register", "pytree")
 _ENUMS = frozenset(f"enum.{name}" for name in ("Enum", "Flag", "StrEnum"))
 
 
@@ -57,7 +58,7 @@ def _is_abstract(base: n.Argument) -> bool:
 
 def _is_registered(cls: Scope, project: Analysis) -> bool:
     """Whether a call in the file of the class registers it: one of something that says so by its name."""
-    cls.module.load_mentions(cls.name)
+    cls.module.load_mentions(cls.name, _REGISTERING)
     for event in list(cls.module.builder.happened.values()):
         call = event.node
         if not isinstance(call, n.Call) or not _registers(call.func):
@@ -71,4 +72,4 @@ def _is_registered(cls: Scope, project: Analysis) -> bool:
 
 def _registers(func: n.Expression) -> bool:
     name = getattr(func, "attr", getattr(func, "id", ""))
-    return "register" in name or "pytree" in name
+    return any(word in name for word in _REGISTERING)

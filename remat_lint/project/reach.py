@@ -82,6 +82,7 @@ class Reach:
         self._outlines: dict[Path, _Outline] = {}
         self._taken: dict[Path, dict[str, set[str]]] = {}
         self._names_of: dict[Path, str] = {}
+        self._wrapping: dict[tuple[Path, int], frozenset[str]] = {}
         self._nodes: dict[tuple[Path, str], tuple[Node, ...]] = {}
         self._answers: dict[tuple[Node, int], bool] = {}
         self._pending: dict[tuple[Node, int], int] = {}
@@ -188,22 +189,59 @@ class Reach:
 
     def _hands_on(self, path: Path, name: str, start: int, block: str, depth: int) -> bool:
         """Whether one statement that binds a name applies a wrapper to what it is given."""
-        is_class = block.startswith("class")
-        if is_class and depth:
-            return False
+        if block.startswith("class"):
+            if depth:
+                return False
+            bases = self._bases(path, name, block)
+            return bool(self._methods(path, name, start, block)) or any(
+                self._applies(base, 0) for base in bases
+            )
+        further = depth + block.startswith(("def", "async"))
+        leading = self._leading_words(path, name, block, further)
+        return bool(leading) and bool(self.project.hands_on(path, name, start, leading))
+
+    def _leading_words(self, path: Path, name: str, block: str, depth: int) -> frozenset[str]:
+        """Return the words of a statement that may be wrappers, or apply one."""
         leading: set[str] = set()
         if mentions(block, SPELLING_WORDS) and _APPLIED.search(block):
             leading.update(_NAMES)
-        bases = _BASES.match(block) if is_class else None
-        if depth < DEEPEST:
-            words = set(_WORD.findall((bases[1] if bases else "") if is_class else block))
-            further = depth + block.startswith(("def", "async"))
-            for word, after in self._mentioned(path, name, words):
-                if word not in leading and self._applies(after, further):
-                    if is_class:
-                        return True
+        if depth <= DEEPEST:
+            for word, after in self._mentioned(path, name, set(_WORD.findall(block))):
+                if word not in leading and self._applies(after, depth):
                     leading |= {word, after[1]}
-        return bool(leading) and self.project.hands_on(path, name, start, frozenset(leading))
+        return frozenset(leading)
+
+    def _methods(self, path: Path, name: str, start: int, block: str) -> frozenset[str]:
+        """Return the methods of a class that wrap what they are given."""
+        key = (path, start)
+        if key not in self._wrapping:
+            self._wrapping[key] = frozenset()
+            leading = self._leading_words(path, name, block, 1)
+            if leading:
+                self._wrapping[key] = self.project.hands_on(path, name, start, leading)
+        return self._wrapping[key]
+
+    def _bases(self, path: Path, name: str, block: str) -> Iterator[Node]:
+        bases = _BASES.match(block)
+        words = set(_WORD.findall(bases[1])) if bases else set[str]()
+        return (node for _, node in self._mentioned(path, name, words))
+
+    def members(self, path: Path, name: str) -> frozenset[str]:
+        """Return the methods of a class, if the name is one, that wrap what they are given; of its bases too."""
+        found: set[str] = set()
+        todo, done = [(path, name)], set[Node]()
+        while todo:
+            node = todo.pop()
+            if node in done:
+                continue
+            done.add(node)
+            source, word = node
+            todo += self._imports(source, word)
+            for start, block in self._outline(source).blocks(word):
+                if block.startswith("class"):
+                    found |= self._methods(source, word, start, block)
+                    todo += self._bases(source, word, block)
+        return frozenset(found)
 
     def _mentioned(self, path: Path, name: str, words: set[str]) -> Iterator[tuple[str, Node]]:
         """Yield what the words of a statement stand for: what the file imports, what it defines itself."""

@@ -37,6 +37,7 @@ class Spelling:
         self.module = module
         self.names: set[str] = set()
         self.taken: set[str] = set()
+        self.methods: set[str] = set()
         self.chained: set[int] = set()
         self._words: dict[int, frozenset[str]] = {}
         self._roots: dict[str, list[Imported]] = {}
@@ -48,7 +49,10 @@ class Spelling:
         return self._words[index]
 
     def read(self) -> None:
-        """Find the imports that lead to a wrapper: `names` they bind, and chunks with attributes `taken` of modules."""
+        """Find the imports that lead to a wrapper: `names` they bind, chunks with attributes `taken` of modules.
+
+        `methods` are those of imported classes that wrap what they are given.
+        """
         reach, path = self.module.project.reach, self.module.path
         for bound, imports in reach.table(path).items():
             self._roots.setdefault(bound.partition(".")[0], []).extend(imports)
@@ -60,6 +64,7 @@ class Spelling:
                 full = (f"{one.dotted}.{name}" if named else f"{_dotted(one)}.{name}" for one in imports)
                 # A public name is no factory, whatever this version of the library makes of it.
                 if not any(map(is_public, full)) and reach.applies(source, name):
+                    self.methods |= reach.members(source, name)
                     if named:
                         self.names.add(bound)
                     else:

@@ -63,4 +63,5 @@ def test_real_packages_are_the_same_to_both(package, tmp_path):
         gc.enable()
     assert lazy[0] == whole[0]
     assert lazy[1] == whole[1]
-    assert lazy[2] <= whole[2]
+    # To know which imports of one file lead to a wrapper, a few statements of other files are parsed.
+    assert path.is_file() or lazy[2] <= whole[2]
