@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from remat_lint.facts import nodes as n
+from remat_lint.project.located import Located
 from remat_lint.project.parents import Parents, inside
 from remat_lint.project.scopes import ArmKey, Event, LoopNode, Scope
 
@@ -50,6 +51,7 @@ class Builder:
         self.scopes: dict[int, Scope] = {}
         self.bodies: list[tuple[n.Statement, ...]] = []
         self.parents = Parents()
+        self.located = Located(self.scopes)
         self.branches: dict[int, n.Branch | n.Conditional] = {}
 
     def build(self, body: tuple[n.Statement, ...]) -> None:
@@ -57,6 +59,7 @@ class Builder:
         if body:
             insort(self.bodies, body, key=_first)
             self.parents.add(body)
+            self.located.add(body, self.root)
             self._block(body, _Around(self.root, self.root))
 
     def extend(self, scope: Scope, body: tuple[n.Statement, ...]) -> None:
@@ -66,6 +69,7 @@ class Builder:
         whole = tuple(sorted((*scope.node.body, *body), key=_number))
         object.__setattr__(scope.node, "body", whole)
         self.parents.add(body, scope.node)
+        self.located.add(body, scope)
         self._block(body, _Around(scope, scope.frame))
 
     def _event(self, around: _Around, kind: str, node: n.Node, **more: object) -> Event:

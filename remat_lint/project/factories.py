@@ -95,9 +95,10 @@ class Factories:
             return True
         if any(f"{p.name}(" in text or f"@{p.name}" in text for p in node.parameters):
             return True
-        leading = module.project.reach.leading(module.path)
+        reach = module.project.reach
         owner = next((step for step in scope.ancestors() if step.kind == "class"), None)
-        return (owner is not None and owner.name in leading) or not leading.isdisjoint(_WORD.findall(text))
+        words = {owner.name} if owner is not None else set[str]()
+        return reach.any_leads(module.path, words.union(_WORD.findall(text)))
 
     def _inner(self, owner: Scope) -> Iterator[Inner]:
         for event in _events(owner):

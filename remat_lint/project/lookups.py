@@ -70,7 +70,7 @@ class Lookups(Application):
 
     def _star_sources(self, module: Module) -> Iterator[Module]:
         """Yield the modules of the project that `from … import *` brings into a module."""
-        for event in module.lookup("*") if "import *" in module.source.text else ():
+        for event in module.lookup("*") if module.has_stars else ():
             if isinstance(event.value, n.Import):
                 path = module.project.find(module.path, event.value.module or "", event.value.level)
                 source = None if path is None else module.project.module(path)

@@ -51,6 +51,7 @@ class Module:
     spans: dict[int, tuple[Span, ...]] = field(default_factory=dict)
     is_loaded: bool = False
     _matters: bool | None = None
+    _has_stars: bool | None = None
 
     def __post_init__(self) -> None:
         self.scope = Scope("module", None, None, self)
@@ -137,6 +138,13 @@ class Module:
             self._matters = any(word in self.source.text for word in self.wanted)
             self._matters = self._matters or self.project.reaches(self)
         return self._matters
+
+    @property
+    def has_stars(self) -> bool:
+        """Whether the text has an `import *` somewhere."""
+        if self._has_stars is None:
+            self._has_stars = "import *" in self.source.text
+        return self._has_stars
 
     def span(self, at: int) -> Span:
         """Return the place of the node with number `at`; its chunk is parsed again the first time."""

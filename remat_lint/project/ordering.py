@@ -10,7 +10,6 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.decorators import applied
 from remat_lint.project.moments import moment_of
 from remat_lint.project.scopes import Scope
-from remat_lint.project.spellings import located
 from remat_lint.project.statics import static_option
 from remat_lint.project.values import (
     ClassRef,
@@ -157,9 +156,8 @@ def _asked(site: WrapSite, names: frozenset[str], project: Analysis) -> Iterator
     module = project.place(site).module
     if not any(f".{name}" in module.source.text for name in names):
         return
-    for node, scope in located(module):
-        if isinstance(node, n.Attribute) and node.attr in names:
-            moment = moment_of(node, scope)
-            values = () if moment is None else project.evaluate(node.value, moment)
-            if values and all(isinstance(v, Wrapped) and v.site is site and not v.instance for v in values):
-                yield node, scope
+    for node, scope in module.builder.located.attributes(names):
+        moment = moment_of(node, scope)
+        values = () if moment is None else project.evaluate(node.value, moment)
+        if values and all(isinstance(v, Wrapped) and v.site is site and not v.instance for v in values):
+            yield node, scope

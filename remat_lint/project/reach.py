@@ -78,7 +78,6 @@ class Reach:
         self._tables: dict[Path, dict[str, list[Imported]]] = {}
         self._places: dict[Path, frozenset[str]] = {}
         self._listed: dict[Path, frozenset[str]] = {}
-        self._leading: dict[Path, frozenset[str]] = {}
         self._outlines: dict[Path, _Outline] = {}
         self._taken: dict[Path, dict[str, set[str]]] = {}
         self._names_of: dict[Path, str] = {}
@@ -127,17 +126,15 @@ class Reach:
                 found |= self.starred(source, words) if "*" in self._table(source) else set()
         return found
 
-    def leading(self, path: Path) -> frozenset[str]:
-        """Return the names, as a file spells them, of what may be a wrapper or apply one."""
-        if path not in self._leading:
-            outline, table = self._outline(path), self._table(path)
-            found = {
-                name for name in table if any(self._applies(node, 0) for node in self._imports(path, name))
-            }
-            found |= {name for name in outline.names if self._applies((path, name), 0)}
-            found |= {name for source, name in self.leads(path) if source != path}
-            self._leading[path] = frozenset(found)
-        return self._leading[path]
+    def any_leads(self, path: Path, words: set[str]) -> bool:
+        """Whether one of the words of a file may be a wrapper or apply one."""
+        outline, table = self._outline(path), self._table(path)
+        for word in words:
+            if word in table and any(self._applies(node, 0) for node in self._imports(path, word)):
+                return True
+            if word in outline and self._applies((path, word), 0):
+                return True
+        return bool(self.starred(path, frozenset(words)))
 
     def has_other(self, path: Path, text: str) -> bool:
         """Whether answers were given by another text of a file."""

@@ -10,7 +10,6 @@ from remat_lint.jaxapi.signatures import NOT_MODULES
 from remat_lint.jaxapi.wrappers import RETIRED
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.modules import Module
-from remat_lint.project.parents import inside
 from remat_lint.project.scopes import Scope
 from remat_lint.project.traversal import walk
 from remat_lint.project.values import Data, External, Moment
@@ -48,42 +47,16 @@ class ImportUse:
 def import_uses(module: Module, project: Analysis) -> tuple[ImportUse, ...]:
     """Return the spellings in a module that are not prepared for the name to be absent, in the order of places."""
     found: list[ImportUse] = []
-    for node, scope in located(module):
+    for node, scope in module.builder.located.everything():
         if isinstance(node, n.Import):
             found += _imported(node, scope, module)
-        elif isinstance(node, n.Attribute) and node.attr in _LAST:
-            found += _spelled(node, scope, module, project)
+    for attribute, scope in module.builder.located.attributes(_LAST):
+        found += _spelled(attribute, scope, module, project)
     return tuple(use for use in sorted(found, key=_number) if not _is_prepared(use, project))
 
 
 def _number(use: ImportUse) -> int:
     return use.at
-
-
-def located(module: Module) -> Iterator[tuple[n.Node, Scope]]:
-    """Yield every expression and statement of a module that was parsed, with the scope that looks up its names."""
-    todo: list[tuple[n.Node, Scope]] = [(s, module.scope) for body in module.builder.bodies for s in body]
-    while todo:
-        node, scope = todo.pop()
-        yield node, scope
-        below = module.builder.scopes.get(node.at)
-        if below is None or not isinstance(node, n.Function | n.Class | n.Comprehension):
-            todo += ((part, scope) for part in inside(node))
-            continue
-        outside = {id(part) for part in _evaluated_around(node)}
-        todo += ((part, scope if id(part) in outside else below) for part in inside(node))
-
-
-def _evaluated_around(node: n.Function | n.Class | n.Comprehension) -> Iterator[n.Expression]:
-    """Yield the parts of a definition that belong to the scope around it."""
-    if isinstance(node, n.Comprehension):
-        yield node.clauses[0].iter
-        return
-    yield from node.decorators
-    if isinstance(node, n.Class):
-        yield from (base.value for base in node.bases)
-    else:
-        yield from (p.default for p in node.parameters if p.default is not None)
 
 
 def _imported(node: n.Import, scope: Scope, module: Module) -> Iterator[ImportUse]:

@@ -12,7 +12,6 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.modules import Module
 from remat_lint.project.moments import moment_of
 from remat_lint.project.scopes import Scope
-from remat_lint.project.spellings import located
 from remat_lint.project.values import (
     ClassRef,
     External,
@@ -92,10 +91,9 @@ def value_uses(module: Module, project: Analysis) -> Iterator[ValueUse]:
     if not names and not calls:
         return
     parents = module.builder.parents
-    for node, scope in located(module):
-        read = isinstance(node, n.Name) and node.id in names
-        if not read and node.at not in calls:
-            continue
+    located = module.builder.located
+    called = ((node, scope) for node, scope in located.everything() if node.at in calls)
+    for node, scope in (*located.names(names), *called):
         above = parents.of(node.at)
         if above is None or not isinstance(node, n.Name | n.Call):
             continue

@@ -56,7 +56,7 @@ def _guards(guard: n.With | n.Try, event: Event, project: Analysis, errors: tupl
     return any(name in errors for handler in guard.handlers for name in _caught(handler.type))
 
 
-def _asserts(context: n.Expression, event: Event, project: Analysis) -> bool:
+def _asserts(context: n.Node, event: Event, project: Analysis) -> bool:
     if not isinstance(context, n.Call):
         return False
     func = context.func
@@ -69,14 +69,15 @@ def _asserts(context: n.Expression, event: Event, project: Analysis) -> bool:
 def _handed_over(scope: Scope, definition: Event, project: Analysis) -> bool:
     """Whether a function is an argument of an assertion that it raises."""
     for event in list(definition.frame.events):
-        if isinstance(event.node, n.Call) and _asserts(event.node, event, project):
-            for argument in event.node.args:
-                if argument.value is scope.node:
+        for argument in event.node.args if isinstance(event.node, n.Call) else ():
+            given = argument.value
+            named = isinstance(given, n.Name) and given.id == scope.name
+            if (given is scope.node or named) and _asserts(event.node, event, project):
+                if not named:
                     return True
-                if isinstance(argument.value, n.Name) and argument.value.id == scope.name:
-                    values = project.evaluate(argument.value, Moment(event.scope, event))
-                    if any(isinstance(value, FunctionRef) and value.scope is scope for value in values):
-                        return True
+                values = project.evaluate(given, Moment(event.scope, event))
+                if any(isinstance(value, FunctionRef) and value.scope is scope for value in values):
+                    return True
     return False
 
 

@@ -39,7 +39,7 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.keywords import Keyword, keywords
 from remat_lint.project.modules import Module
 from remat_lint.project.named_statics import NamedStatics, named_statics
-from remat_lint.project.spellings import asks_release, located
+from remat_lint.project.spellings import asks_release
 from remat_lint.project.values import Data, WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected, is_tried
@@ -205,7 +205,7 @@ def _is_switched_on(module: Module) -> bool:
     switch = signatures.STATIC_ARGNAMES_SWITCH
     if switch not in module.source.text.lower():
         return False
-    for node, _ in located(module):
+    for node, _ in module.builder.located.everything():
         value = node.value if isinstance(node, n.Constant) else getattr(node, "attr", "")
         if isinstance(value, str) and value.lower() == switch:
             return True

@@ -7,7 +7,7 @@ from remat_lint.findings import Edit
 from remat_lint.jaxapi.policies import lookup_policy
 from remat_lint.jaxapi.wrappers import RETIRED
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.spellings import ImportUse, located
+from remat_lint.project.spellings import ImportUse
 from remat_lint.project.values import External, Moment
 from remat_lint.rules.imports import spell
 from remat_lint.rules.rule import Place
@@ -110,8 +110,8 @@ def _reads_of_policy(use: ImportUse, alias: n.Alias, project: Analysis) -> list[
         return []
     return [
         node
-        for node, scope in located(use.module)
-        if isinstance(node, n.Name) and node.id == alias.bound and scope.find(node.id) is use.scope
+        for node, scope in use.module.builder.located.names((alias.bound,))
+        if scope.find(node.id) is use.scope
     ]
 
 
