@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from remat_lint.facts import nodes as n
+from remat_lint.jaxapi.wrappers import CANONICAL
 from remat_lint.project.parents import inside
+
+WRAPPERS = frozenset(spelling.rpartition(".")[2] for spelling in CANONICAL)
+"""What wrappers are called in their libraries."""
+
+_OF_ARRAYS = frozenset({"jnp", "np", "numpy", "lax"})
+"""Modules whose functions return no callables."""
+
+_PASSING = frozenset({"and", "or", "+", "star", ":="})
 
 RUNNING = frozenset({"apply", "__call__", "forward"})
 """Methods that run the object they are called on."""
@@ -58,15 +67,18 @@ class _Flow:
     ) -> None:
         self._parts = list(everything(root))
         self._words, self._kept = words, kept
+        self._leading: frozenset[str] = frozenset()
         functions = (part for part in self._parts if isinstance(part, n.Function) and part is not root)
         names = (parameter.name for function in functions for parameter in function.parameters)
         self._given = frozenset((*names, *(parameter.name for parameter in parameters)))
+        stored = (_names(target) for part in self._parts for target, _ in _bindings(part))
+        self._hidden = self._given.union(*stored)
 
     def hands_on(self) -> bool:
         """Whether something that the caller gave may be wrapped, or a wrapper be returned."""
         self._take_defaults()
         before = None
-        while before != (before := (self._words, self._given)):
+        while before != (before := (self._leading, self._given)):
             for part in self._parts:
                 self._follow(part)
         return any(self._hands(part) for part in self._parts)
@@ -75,13 +87,13 @@ class _Flow:
         """Whether an expression may be a wrapper, or something that makes one of it."""
         match node:
             case n.Name():
-                return node.id in self._words
+                return node.id in self._leading or (node.id in self._words and node.id not in self._hidden)
             case n.Attribute():
                 return node.attr in self._words or self._is_kept(node)
-            case n.Constant():
-                return isinstance(node.value, str) and node.value in self._words
             case n.Call():
-                if self._is_kept(node.func) or any(self.leads(argument.value) for argument in node.args):
+                if _last(node.func) == "getattr" and any(map(self._is_word, node.args)):
+                    return True
+                if self._is_kept(node.func) or any(self._leads_argument(argument) for argument in node.args):
                     return True
                 plain = any(argument.keyword is None for argument in node.args)
                 return self.leads(node.func) and not plain
@@ -90,6 +102,16 @@ class _Flow:
             case n.Operation() | n.Conditional() | n.Collection() | n.Comprehension() | n.Bind():
                 return any(self.leads(part) for part in inside(node))
         return False
+
+    def _is_word(self, argument: n.Argument) -> bool:
+        """Whether an argument is the name of a wrapper as text."""
+        return isinstance(argument.value, n.Constant) and argument.value.value in self._words
+
+    def _leads_argument(self, argument: n.Argument) -> bool:
+        """Whether a wrapper is given to what is called; a policy makes nothing a wrapper."""
+        return (
+            argument.keyword != "policy" and not self._is_kept(argument.value) and self.leads(argument.value)
+        )
 
     def _is_kept(self, node: n.Node) -> bool:
         while isinstance(node, n.Attribute):
@@ -102,7 +124,7 @@ class _Flow:
         """Count a parameter whose default is a wrapper as one."""
         functions = (part for part in self._parts if isinstance(part, n.Function))
         parameters = (parameter for function in functions for parameter in function.parameters)
-        self._words |= {p.name for p in parameters if p.default is not None and self.leads(p.default)}
+        self._leading |= {p.name for p in parameters if p.default is not None and self.leads(p.default)}
 
     def _runs(self, node: n.Node) -> bool:
         """Whether an expression holds something that the caller gave; a function must call it."""
@@ -112,8 +134,17 @@ class _Flow:
             case n.Function():
                 own = frozenset(parameter.name for parameter in node.parameters)
                 return any(self._is_called(part, own) for part in everything(*node.body))
-            case n.Call() if node.args and _last(node.func) == "partial":
-                return self._runs(node.args[0].value)
+            case n.Call():
+                if _root(node.func) in _OF_ARRAYS:
+                    return False
+                args = node.args[:1] if _last(node.func) == "partial" else node.args
+                return self._runs(node.func) or any(self._runs(argument.value) for argument in args)
+            case n.Attribute() | n.Subscript():
+                return self._runs(node.value)
+            case n.Operation(op=op) if op not in _PASSING:
+                return False
+            case n.Collection(kind="dict") | n.Format():
+                return False
         return any(self._runs(part) for part in inside(node))
 
     def _is_called(self, part: n.Node, hidden: frozenset[str]) -> bool:
@@ -125,33 +156,21 @@ class _Flow:
         return any(name in self._given and name not in hidden for name in names)
 
     def _follow(self, part: n.Node) -> None:
-        match part:
-            case n.Bind() if part.value is not None:
-                self._bind(part.targets, part.value)
-            case n.Loop(target=target, iter=iterated) if target is not None and iterated is not None:
-                self._bind((target,), iterated)
-            case n.Comprehension():
-                for clause in part.clauses:
-                    self._bind((clause.target,), clause.iter)
-            case n.With():
-                for context, target in part.items:
-                    self._bind(() if target is None else (target,), context)
-            case n.Function() if part.name and self._runs(part):
-                self._given |= {part.name}
-
-    def _bind(self, targets: Iterable[n.Node], value: n.Node) -> None:
-        names = frozenset(
-            part.id for target in targets for part in everything(target) if isinstance(part, n.Name)
-        )
-        if not names <= self._given and self._runs(value):
-            self._given |= names
-        if not names <= self._words and self.leads(value):
-            self._words |= names
+        for target, value in _bindings(part):
+            names = _names(target)
+            if not names <= self._given and self._runs(value):
+                self._given |= names
+            if not names <= self._leading and self.leads(value):
+                self._leading |= names
+        if isinstance(part, n.Function) and part.name and self._runs(part):
+            self._given |= {part.name}
 
     def _hands(self, part: n.Node) -> bool:
         match part:
             case n.Call():
-                leads = self.leads(part.func) or any(self.leads(argument.value) for argument in part.args)
+                if self.leads(part.func):
+                    return any(self._runs(argument.value) for argument in _targets(part))
+                leads = any(self._leads_argument(argument) for argument in part.args)
                 return leads and any(self._runs(argument.value) for argument in part.args)
             case n.Function():
                 return any(self.leads(decorator) for decorator in part.decorators) and self._runs(part)
@@ -167,6 +186,35 @@ def everything(*nodes: n.Node) -> Iterator[n.Node]:
         node = todo.pop()
         yield node
         todo += inside(node)
+
+
+def _bindings(part: n.Node) -> Iterator[tuple[n.Node, n.Node]]:
+    """Yield the targets of a statement, each with the expression that gives it a value."""
+    match part:
+        case n.Bind() if part.value is not None:
+            yield from ((target, part.value) for target in part.targets)
+        case n.Loop(target=target, iter=iterated) if target is not None and iterated is not None:
+            yield target, iterated
+        case n.Comprehension():
+            yield from ((clause.target, clause.iter) for clause in part.clauses)
+        case n.With():
+            yield from ((target, context) for context, target in part.items if target is not None)
+
+
+def _names(target: n.Node) -> frozenset[str]:
+    return frozenset(part.id for part in everything(target) if isinstance(part, n.Name))
+
+
+def _targets(call: n.Call) -> Iterator[n.Argument]:
+    """Yield the arguments that may be wrapped; of a wrapper by its own name, options are left out."""
+    own = _last(call.func) in WRAPPERS
+    return (a for a in call.args if not own or a.keyword in (None, "fun", "f", "target"))
+
+
+def _root(node: n.Node) -> str:
+    while isinstance(node, n.Attribute):
+        node = node.value
+    return node.id if isinstance(node, n.Name) else ""
 
 
 def _last(node: n.Node) -> str:

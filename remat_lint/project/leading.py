@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from remat_lint.facts import nodes as n
-from remat_lint.project.handing import everything, hands_on
+from remat_lint.project.handing import WRAPPERS, everything, hands_on
 from remat_lint.project.scopes import CHUNK_BITS, Event, Scope
-from remat_lint.project.spelling import KEPT, SPELLED, Spelling
+from remat_lint.project.spelling import IMPORTED, KEPT, SPELLED, Spelling
 
 if TYPE_CHECKING:
     from remat_lint.project.modules import Module
@@ -38,12 +38,14 @@ class Leading:
         """Yield the chunks that can hold a wrap site; each must be parsed before the next one is asked for."""
         loader, spelling = self.module.loader, self.spelling
         spelling.read()
-        yield from self._heading()
         self.names |= spelling.names
         self.attributes |= spelling.taken | spelling.methods
         todo = {index for index, chunk in enumerate(loader.chunks) if chunk.text.strip()}
         found = {index for index in todo if spelling.spells(index) or self._mentions(index)}
         found |= spelling.chained
+        heading = list(self._heading())
+        if found or any(not spelling.words(index).isdisjoint(IMPORTED) for index in heading):
+            yield from heading
         while found:
             todo -= found
             yield from sorted(found)
@@ -92,7 +94,7 @@ class Leading:
             if loader.chunks[index].name and loader.chunks[index].kind == "other":
                 self.attributes.add(loader.chunks[index].name)
         self.attributes |= stored_in(self.module, found, self._leads)
-        words = frozenset(self.names | self.attributes | SPELLED)
+        words = frozenset((self.names | self.attributes | WRAPPERS) - self.spelling.naming)
         for scope in list(self.module.builder.scopes.values()):
             if (
                 isinstance(scope.node, n.Function)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from remat_lint.jaxapi.public import is_public
 from remat_lint.jaxapi.wrappers import CANONICAL, SPELLING_WORDS
+from remat_lint.project.handing import WRAPPERS
 from remat_lint.project.modules import Project, dotted_name, package_root
 from remat_lint.source.prefilter import mentions
 
@@ -23,8 +24,7 @@ Node = tuple[Path, str]
 
 DEEPEST = 3
 _WORD = re.compile(r"\w+")
-_NAMES = frozenset(spelling.rpartition(".")[2] for spelling in CANONICAL)
-_LAST = "|".join(sorted(_NAMES))
+_LAST = "|".join(sorted(WRAPPERS))
 _APPLIED = re.compile(
     # Called, used as a decorator, or handed on as a value: prose and names of files do none of these.
     rf"\b(?:{_LAST})\s*\(|@[\w.]*\b(?:{_LAST})\b|[\w)]\.(?:{_LAST})\s*[,)\]\n#:]|[(,=\[]\s*(?:{_LAST})\s*[,)\]\n#]"
@@ -201,7 +201,7 @@ class Reach:
         """Return the words of a statement that may be wrappers, or apply one."""
         leading: set[str] = set()
         if mentions(block, SPELLING_WORDS) and _APPLIED.search(block):
-            leading.update(_NAMES)
+            leading.update(WRAPPERS)
         if depth <= DEEPEST:
             for word, after in self._mentioned(path, name, set(_WORD.findall(block))):
                 if word not in leading and self._applies(after, depth):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from remat_lint.jaxapi.policies import NAMESPACES
 from remat_lint.jaxapi.public import is_public
+from remat_lint.jaxapi.signatures import NOT_MODULES
 from remat_lint.jaxapi.wrappers import CANONICAL, CHECKPOINT_NAME, RETIRED
 
 if TYPE_CHECKING:
@@ -21,6 +22,10 @@ KNOWN = frozenset({*CANONICAL, *RETIRED, *NAMESPACES, *CHECKPOINT_NAME})
 SPELLED = frozenset(dotted.rpartition(".")[2] for dotted in KNOWN)
 """What code that reaches one of `KNOWN` through its module must spell."""
 
+IMPORTED = SPELLED | {dotted.rpartition(".")[2] for dotted in NOT_MODULES}
+"""What an import must spell to be of interest by itself."""
+
+NAMING = frozenset(dotted.rpartition(".")[2] for dotted in CHECKPOINT_NAME)
 KEPT = frozenset(dotted.rpartition(".")[2] for dotted in NAMESPACES)
 """Namespaces of policies: what is taken from them, or returned by their functions, is given to a wrapper."""
 
@@ -38,6 +43,7 @@ class Spelling:
         self.names: set[str] = set()
         self.taken: set[str] = set()
         self.methods: set[str] = set()
+        self.naming: set[str] = set()
         self.chained: set[int] = set()
         self._words: dict[int, frozenset[str]] = {}
         self._roots: dict[str, list[Imported]] = {}
@@ -51,7 +57,7 @@ class Spelling:
     def read(self) -> None:
         """Find the imports that lead to a wrapper: `names` they bind, chunks with attributes `taken` of modules.
 
-        `methods` are those of imported classes that wrap what they are given.
+        `naming` are names of `checkpoint_name`, which wraps nothing, `methods` those of imported classes that wrap what they are given.
         """
         reach, path = self.module.project.reach, self.module.path
         for bound, imports in reach.table(path).items():
@@ -59,6 +65,8 @@ class Spelling:
             for one in imports:
                 if self._is_known(one, reach):
                     self.names.add(one.bound)
+                    if one.attr in NAMING:
+                        self.naming.add(one.bound)
             for source, name in reach.imports(path, bound):
                 named = any(name == one.attr for one in imports)
                 full = (f"{one.dotted}.{name}" if named else f"{_dotted(one)}.{name}" for one in imports)
