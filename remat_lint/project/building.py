@@ -264,7 +264,7 @@ class Builder:
             handler(self, node, around)
             return
         for child in inside(node):
-            self._expression(child, around)  # type: ignore[arg-type]  # inside an expression are expressions
+            self._expression(child, around)  # inside an expression are expressions
 
     def _call(self, node: n.Call, around: _Around) -> None:
         self._expression(node.func, around)

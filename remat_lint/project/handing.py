@@ -65,9 +65,10 @@ class _Flow:
     def __init__(
         self, root: n.Node, parameters: Iterable[n.Parameter], words: frozenset[str], kept: frozenset[str]
     ) -> None:
-        self._parts = list(everything(root))
+        self._parts = everything(root)
         self._words, self._kept = words, kept
         self._leading: frozenset[str] = frozenset()
+        self._calls: dict[int, frozenset[str]] = {}
         functions = (part for part in self._parts if isinstance(part, n.Function) and part is not root)
         names = (parameter.name for function in functions for parameter in function.parameters)
         self._given = frozenset((*names, *(parameter.name for parameter in parameters)))
@@ -132,8 +133,7 @@ class _Flow:
             case n.Name():
                 return node.id in self._given
             case n.Function():
-                own = frozenset(parameter.name for parameter in node.parameters)
-                return any(self._is_called(part, own) for part in everything(*node.body))
+                return not self._called(node).isdisjoint(self._given)
             case n.Call():
                 if _root(node.func) in _OF_ARRAYS:
                     return False
@@ -147,13 +147,18 @@ class _Flow:
                 return False
         return any(self._runs(part) for part in inside(node))
 
-    def _is_called(self, part: n.Node, hidden: frozenset[str]) -> bool:
-        if not isinstance(part, n.Call):
-            return False
-        if isinstance(part.func, n.Attribute) and part.func.attr not in RUNNING:
-            return False
-        names = (name.id for name in everything(part.func) if isinstance(name, n.Name))
-        return any(name in self._given and name not in hidden for name in names)
+    def _called(self, function: n.Function) -> frozenset[str]:
+        """Return the names in what a function calls, besides its parameters."""
+        if id(function) not in self._calls:
+            calls = (part for part in everything(*function.body) if isinstance(part, n.Call))
+            names = (
+                _names(call.func)
+                for call in calls
+                if not isinstance(call.func, n.Attribute) or call.func.attr in RUNNING
+            )
+            own = (parameter.name for parameter in function.parameters)
+            self._calls[id(function)] = frozenset[str]().union(*names).difference(own)
+        return self._calls[id(function)]
 
     def _follow(self, part: n.Node) -> None:
         for target, value in _bindings(part):
@@ -179,13 +184,16 @@ class _Flow:
         return False
 
 
-def everything(*nodes: n.Node) -> Iterator[n.Node]:
-    """Yield nodes and all that is in them, without annotations."""
-    todo = list(nodes)
+def everything(*nodes: n.Node) -> list[n.Node]:
+    """Return nodes and all that is in them, without annotations."""
+    found: list[n.Node] = []
+    todo: list[n.Node] = list(nodes)
     while todo:
         node = todo.pop()
-        yield node
-        todo += inside(node)
+        found.append(node)
+        if type(node) is not n.Name:
+            todo += inside(node)
+    return found
 
 
 def _bindings(part: n.Node) -> Iterator[tuple[n.Node, n.Node]]:

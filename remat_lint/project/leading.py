@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 BY_CLASS = frozenset({"setup"})
 """Methods that nobody calls by their name: whoever uses the class runs them, as all those with two underscores."""
+_FEW = 24
 _IMPORT = re.compile(r"^[ \t]*+(?:from|import)\b", re.MULTILINE)
 
 
@@ -135,10 +136,13 @@ class Leading:
 
 def mentions(spelling: Spelling, index: int, names: set[str], attributes: set[str]) -> bool:
     """Whether a chunk mentions one of `names`, or takes one of `attributes` of something."""
+    text = spelling.module.chunks[index].text
+    # To look for a few words is quicker than to take all words of a text.
+    if len(names) + len(attributes) <= _FEW and not any(word in text for word in (*names, *attributes)):
+        return False
     words = spelling.words(index)
     if not words.isdisjoint(names):
         return True
-    text = spelling.module.chunks[index].text
     return any(re.search(rf"\.\s*{name}\b", text) for name in words & attributes)
 
 

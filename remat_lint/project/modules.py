@@ -73,7 +73,8 @@ class Module:
         self.is_loaded = True
         loader = self.loader
         self._load(loader.rest() if self.project.whole else self.leading.chunks())
-        if self.loader is loader:
+        # A file in which nothing leads to a wrapper may be as broken as it likes.
+        if self.loader is loader and loader.loaded:
             loader.load_broken()
 
     def load_around(self, ats: Iterable[int]) -> None:

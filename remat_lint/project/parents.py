@@ -64,20 +64,27 @@ _PARTS: dict[type, tuple[str, ...]] = {
     n.Handler: ("type", "body"),
     n.With: ("items", "body"),
 }
-_SKIPPED = (n.Argument, n.Clause, n.Parameter, n.Arm, n.Handler)
+_SKIPPED = frozenset({n.Argument, n.Clause, n.Parameter, n.Arm, n.Handler})
 
 
-def inside(node: n.Node) -> Iterator[n.Expression | n.Statement]:
-    """Yield the expressions and statements directly inside a node, in the order of evaluation; no annotations."""
+def inside(node: n.Node) -> list[Any]:
+    """Return the expressions and statements directly inside a node, in the order of evaluation; no annotations."""
+    found: list[Any] = []
     for name in _PARTS.get(type(node), ()):
-        yield from _flat(getattr(node, name))
+        value = getattr(node, name)
+        if type(value) is tuple:
+            _add_all(value, found)
+        elif value is not None:
+            found.append(value)
+    return found
 
 
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, tuple):
-        for item in value:
-            yield from _flat(item)
-    elif isinstance(value, _SKIPPED):
-        yield from inside(value)
-    elif value is not None:
-        yield value
+def _add_all(values: tuple[Any, ...], found: list[Any]) -> None:
+    for value in values:
+        kind = type(value)
+        if kind is tuple:
+            _add_all(value, found)
+        elif kind in _SKIPPED:
+            found += inside(value)
+        elif value is not None:
+            found.append(value)

@@ -8,15 +8,26 @@ from typing import Any
 from remat_lint.facts import nodes as n
 
 
-def walk(node: Any, enter: Callable[[Any], bool] = lambda _: True) -> Iterator[Any]:
+def walk(node: Any, enter: Callable[[Any], bool] | None = None) -> Iterator[Any]:
     """Yield a node and every node in it, parents first; what `enter` refuses is left out with all it holds."""
-    if isinstance(node, tuple):
-        for item in node:
-            yield from walk(item, enter)
-    elif hasattr(node, "at") and enter(node):
-        yield node
-        for slot in node.__slots__:
-            yield from walk(getattr(node, slot), enter)
+    todo = [node]
+    while todo:
+        item = todo.pop()
+        if type(item) is tuple:
+            todo.extend(reversed(item))
+            continue
+        slots = _SLOTS.get(type(item))
+        if slots is not None and (enter is None or enter(item)):
+            yield item
+            todo += [getattr(item, slot) for slot in slots]
+
+
+_SLOTS: dict[type, tuple[str, ...]] = {
+    # Last one first: a stack gives them back in the order of the text.
+    kind: tuple(slot for slot in reversed(kind.__slots__) if slot not in {"at", "name_at"})
+    for kind in vars(n).values()
+    if isinstance(kind, type) and hasattr(kind, "__slots__") and "at" in kind.__slots__
+}
 
 
 def mentions(function: n.Function, name: str) -> Iterator[Any]:
