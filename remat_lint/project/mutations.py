@@ -143,9 +143,14 @@ def is_array(mutation: Mutation, root: Scope, project: Analysis) -> bool:
     """Whether an argument is seen to be an array, by its annotation or by what the function does with it."""
     if mutation.kind != "item" or not mutation.whole:
         return False
-    if _is_array_index(mutation.index) or _is_annotated(mutation.parameter, root, project):
-        return True
     name = mutation.parameter.name
+    if _is_annotated(mutation.parameter, root, project):
+        return True
+    # What is written so may be a `jax.Ref`, which takes it; nothing else but its name tells.
+    if "ref" in name.lower().split("_") or "refs" in name.lower().split("_"):
+        return False
+    if _is_array_index(mutation.index):
+        return True
     if len(root.bindings[name]) > 1:
         return False
     return any(_shows_array(part, name, root, project) for part in _parts(root))

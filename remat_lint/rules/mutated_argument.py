@@ -231,6 +231,17 @@ def block(x, names):
     return jnp.sin(x)
 """,
         ),
+        Good(
+            "a reference is written",
+            """
+import jax
+
+@jax.checkpoint
+def scaled(y, total_ref):
+    total_ref[...] += y * total_ref.shape[0]
+    return y
+""",
+        ),
         Miss(
             "the change happens in a function that the body calls",
             """

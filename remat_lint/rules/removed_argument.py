@@ -203,13 +203,11 @@ def _static_argnames(keyword: Keyword, site: WrapSite, project: Analysis) -> _Wr
 def _is_switched_on(module: Module) -> bool:
     """Whether a file names the setting with which `static_argnames` works, outside of its comments."""
     switch = signatures.STATIC_ARGNAMES_SWITCH
-    if switch not in module.source.text.lower():
+    text = module.source.text.lower()
+    if switch not in text:
         return False
-    for node, _ in module.builder.located.everything():
-        value = node.value if isinstance(node, n.Constant) else getattr(node, "attr", "")
-        if isinstance(value, str) and value.lower() == switch:
-            return True
-    return False
+    comments = [comment.text.lower() for chunk in module.chunks for comment in chunk.comments]
+    return text.count(switch) > sum(comment.count(switch) for comment in comments)
 
 
 def _unknown(keyword: Keyword, site: WrapSite, project: Analysis) -> _Wrong:

@@ -278,6 +278,26 @@ def layer(x, flag):
 """,
     ),
     Good(
+        "the same setting, made for a class of tests",
+        """
+from functools import partial
+import jax
+
+def with_config(**settings):
+    return lambda cls: cls
+
+class Tests:
+    def test_flag(self):
+        @partial(jax.checkpoint, static_argnames="flag")
+        def layer(x, flag):
+            return x * 2 if flag else x
+
+@with_config(jax_remat3=True)
+class TestsOfTheSetting(Tests):
+    pass
+""",
+    ),
+    Good(
         "code that finds out what the release takes",
         """
 import jax
