@@ -43,7 +43,8 @@ make_environment() {
 run_tests() {
   local folder=$1 selection=()
   [ -z "$quick" ] || selection=(-m "not execution and not editor")
-  PATH="$PWD/$folder/bin:$folder/bin:$PATH" "$folder/bin/pytest" -p no:cacheprovider "${selection[@]}"
+  PATH="$PWD/$folder/bin:$folder/bin:$PATH" "$folder/bin/pytest" -p no:cacheprovider \
+    --numprocesses auto --maxprocesses 4 --dist loadgroup "${selection[@]}"
 }
 
 first=$(find_python 3.11)
