@@ -21,6 +21,7 @@ from remat_lint.project.names import NameUse, name_uses
 from remat_lint.project.namespace import MemberUse, member_uses
 from remat_lint.project.policies import PolicyOption, PolicyUse, policy_options, policy_uses
 from remat_lint.project.spellings import ImportUse, import_uses
+from remat_lint.project.timing import TimedCall, timed_calls
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.rule import Note, Place, Report, Rule, Silent
 from remat_lint.source.patterns import fits
@@ -121,6 +122,7 @@ class Inspector:
             MemberUse: member_uses(module, self.analysis),
             NameUse: name_uses(module, self.analysis),
             ImportUse: import_uses(module, self.analysis),
+            TimedCall: timed_calls(module, self.analysis),
         }
 
     @contextlib.contextmanager

@@ -336,6 +336,11 @@ def _wraps_class(site: WrapSite) -> bool:
     return any(isinstance(body, ClassRef) for body in site.bodies)
 
 
+def is_derivative(dotted: str) -> bool:
+    """Whether `dotted` takes a derivative of what it is given."""
+    return dotted in DERIVATIVES or (dotted in _OTHER_DERIVATIVES and "custom" not in dotted)
+
+
 def _kind_of(dotted: str, kind: str) -> str:
     """Return how something is used that is given to `dotted`."""
     if dotted in DERIVATIVES:

@@ -64,6 +64,8 @@ CATALOGUE = {
     "RML604": ("checkpoint-around-grad", "memory"),
     "RML701": ("jit-of-fresh-wrapper", "cost"),
     "RML702": ("fresh-closure-wrapper", "cost"),
+    "RML801": ("unsynchronized-timing", "evidence"),
+    "RML802": ("compile-in-timing", "evidence"),
     "RML900": ("internal-error", "tool"),
 }
 FIXABLE = [(rule, example) for rule, example in examples(Bad) if example.fixed is not None]
