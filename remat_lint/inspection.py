@@ -16,6 +16,7 @@ from remat_lint.config import ALWAYS_SELECTED, Settings
 from remat_lint.config.selectors import best
 from remat_lint.findings import Finding, Position, Related, Severity, Span
 from remat_lint.project.analysis import Analysis
+from remat_lint.project.comparisons import Comparison, TestFunction, comparisons, tests_of
 from remat_lint.project.modules import Module, Project
 from remat_lint.project.names import NameUse, name_uses
 from remat_lint.project.namespace import MemberUse, member_uses
@@ -114,6 +115,7 @@ class Inspector:
     def subjects(self, module: Module) -> Mapping[type, Sequence[Any]]:
         """Return what rules are asked about in a module, by kind."""
         sites = self.analysis.wrap_sites(module)
+        compared = comparisons(module, self.analysis)
         return {
             Module: (module,),
             WrapSite: sites,
@@ -123,6 +125,8 @@ class Inspector:
             NameUse: name_uses(module, self.analysis),
             ImportUse: import_uses(module, self.analysis),
             TimedCall: timed_calls(module, self.analysis),
+            Comparison: compared,
+            TestFunction: tests_of(compared, self.analysis),
         }
 
     @contextlib.contextmanager

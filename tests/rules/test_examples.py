@@ -66,6 +66,8 @@ CATALOGUE = {
     "RML702": ("fresh-closure-wrapper", "cost"),
     "RML801": ("unsynchronized-timing", "evidence"),
     "RML802": ("compile-in-timing", "evidence"),
+    "RML803": ("vacuous-equivalence-test", "evidence"),
+    "RML804": ("masked-divergence", "evidence"),
     "RML900": ("internal-error", "tool"),
 }
 FIXABLE = [(rule, example) for rule, example in examples(Bad) if example.fixed is not None]
