@@ -17,6 +17,7 @@ from remat_lint.config.selectors import best
 from remat_lint.findings import Finding, Position, Related, Severity, Span
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.comparisons import Comparison, TestFunction, comparisons, tests_of
+from remat_lint.project.idle import IdleIgnore
 from remat_lint.project.modules import Module, Project
 from remat_lint.project.names import NameUse, name_uses
 from remat_lint.project.namespace import MemberUse, member_uses
@@ -27,7 +28,7 @@ from remat_lint.project.values import WrapSite
 from remat_lint.rules.rule import Note, Place, Report, Rule, Silent
 from remat_lint.source.patterns import fits
 from remat_lint.suppressions import Scope as SuppressionScope
-from remat_lint.suppressions import Suppressions
+from remat_lint.suppressions import Suppressions, unused
 
 log = logging.getLogger(__name__)
 
@@ -74,11 +75,35 @@ class Inspector:
                     found += [
                         self._finding(rule, a, subject, module) for a in answers if isinstance(a, Report)
                     ]
-        comments = [comment for chunk in module.chunks for comment in chunk.comments]
-        scopes = suppression_scopes(module, subjects.get(WrapSite, ()))
-        kept = Suppressions.from_comments(comments, module.source, scopes).split(found).kept
+        kept = self._take_back(module, subjects.get(WrapSite, ()), found)
         remarks = [f"{module.path}: {fault.message}" for fault in module.faults if not fault.syntax]
-        return list(kept), remarks
+        return kept, remarks
+
+    def _take_back(
+        self, module: Module, sites: Sequence[WrapSite], found: Sequence[Finding]
+    ) -> list[Finding]:
+        """Return the findings that no comment takes back, and those about comments that take none back."""
+        comments = [comment for chunk in module.chunks for comment in chunk.comments]
+        suppressions = Suppressions.from_comments(comments, module.source, suppression_scopes(module, sites))
+        filtered = suppressions.split(found)
+        more: list[Finding] = []
+        rule = rules.registry()["RML002"]
+        ran = {name for one in self.selected_in(module) for name in (one.code, one.name)} - {
+            rule.code,
+            rule.name,
+        }
+        failed = module.faults or any(finding.code == "RML900" for finding in found)
+        if rule in self.selected_in(module) and not failed:
+            with self._isolated(rule, module, more):
+                for comment, ignore, idle in unused(comments, suppressions, filtered.used):
+                    named = tuple(one for one in idle if one.name in ran)
+                    subject = IdleIgnore(module, comment, ignore, named)
+                    more += [
+                        self._finding(rule, a, subject, module)
+                        for a in rule.check(subject, self.analysis)
+                        if isinstance(a, Report)
+                    ]
+        return [*filtered.kept, *suppressions.split(more).kept]
 
     def selected_in(self, module: Module) -> tuple[Rule, ...]:
         """Return the rules that run on a module: the selected ones without those left out in files like it."""
@@ -126,6 +151,7 @@ class Inspector:
             ImportUse: import_uses(module, self.analysis),
             TimedCall: timed_calls(module, self.analysis),
             Comparison: compared,
+            IdleIgnore: (),  # they are known once the other rules have spoken
             TestFunction: tests_of(compared, self.analysis),
         }
 

@@ -12,13 +12,13 @@ and `ignore` without brackets, cover nothing: what is hidden must be named.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from remat_lint.config import ALWAYS_SELECTED
 from remat_lint.findings import Finding
 from remat_lint.source.comments import Comment
-from remat_lint.source.ignores import find_ignores
+from remat_lint.source.ignores import Ignore, Listed, find_ignores
 from remat_lint.source.text import SourceText
 
 
@@ -127,6 +127,23 @@ class Suppressions:
             for selector in entry.selectors
             if selector in (finding.code, finding.name)
         )
+
+
+def unused(
+    comments: Sequence[Comment], suppressions: Suppressions, used: frozenset[tuple[Suppression, str]]
+) -> Iterator[tuple[Comment, Ignore, tuple[Listed, ...]]]:
+    """Yield the comments of a file with the names in them that took nothing back.
+
+    Args:
+        comments: every comment of the file, as they were given to `Suppressions.from_comments`.
+        suppressions: what was made of them.
+        used: the suppressions that took something back, each with the name by which it did.
+    """
+    found = ((comment, ignore) for comment in comments for ignore in find_ignores(comment))
+    for entry, (comment, ignore) in zip(suppressions.entries, found, strict=True):
+        idle = tuple(one for one in ignore.listed if (entry, one.name) not in used)
+        if idle:
+            yield comment, ignore, idle
 
 
 def parse(comment: Comment) -> tuple[Suppression, ...]:

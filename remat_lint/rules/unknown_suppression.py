@@ -61,11 +61,13 @@ layer = jax.checkpoint(lambda x: x)  # remat-lint: ignore[stale-captur] -- gr√∂√
         Bad(
             "one of two, in a comment for the file",
             """
-# remat-lint: ignore-file[RML101, jit-in-loop]
+# remat-lint: ignore-file[RML201, jit-in-loop]
 #                                 ^^^^^^^^^^^
 import jax
 
-layer = jax.checkpoint(lambda x: x)
+@jax.checkpoint(policy=jax.checkpoint_policies.dots_saveable)
+def layer(x):
+    return x * 2
 """,
         ),
         Bad(
@@ -82,7 +84,7 @@ layer = jax.remat(lambda x: x)  # type: ignore # remat-lint: ignore[rml101]
             """
 import jax
 
-layer = jax.remat(lambda x: x)  # remat-lint: ignore[memory, stale-capture]
+layer = jax.remat(lambda x: x)  # remat-lint: ignore[memory]
 #                                                    ^^^^^^
 """,
             message=(
@@ -103,7 +105,13 @@ layer = jax.remat(lambda x: x)  # noqa: E731, RML999
             """
 import jax
 
-layer = jax.checkpoint(lambda x: x)  # remat-lint: ignore[RML101, late-binding-capture] -- the table never changes
+@jax.checkpoint(policy=jax.checkpoint_policies.dots_saveable)  # remat-lint: ignore[RML201] -- an example
+def layer(x):
+    return x * 2
+
+@jax.remat(prevent_cse=False)  # remat-lint: ignore[keyword-only-decorator]
+def other(x):
+    return x * 2
 """,
         ),
         Good(
