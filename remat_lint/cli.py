@@ -54,7 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of one command; leaves with a sentence on stderr where they cannot be understood."""
-    words = _with_command(list(argv))
+    # A word behind the bare option is a path: only `=` gives it a reason.
+    words = ["--add-ignore=" if word == "--add-ignore" else word for word in _with_command(list(argv))]
     parsers = make_parsers(words[0])
     _refuse_misspelt(argv, parsers)
     arguments, rest = parsers[""].parse_known_args(words)
@@ -161,6 +162,11 @@ def _fill_check(command: _Parser) -> None:
     _add_paths(command)
     add = command.add_argument
     add("--fix", action="store_true", help="apply safe fixes")
+    add(
+        "--add-ignore",
+        metavar="REASON",
+        help="take every finding back by a comment, with the reason if one is given: --add-ignore=REASON",
+    )
     add("--unsafe-fixes", action="store_true", help="count fixes that may change the program as fixes too")
     add(
         "--diff",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from remat_lint.commands.console import Console
-from remat_lint.commands.fixing import Fixed, fix_all, saver
+from remat_lint.commands.fixing import Fixed, each_file, fix_all, saver
 from remat_lint.commands.inquiry import show_files, show_settings
 from remat_lint.commands.progress import Bar
 from remat_lint.commands.report import report
@@ -23,6 +26,9 @@ from remat_lint.rules import EveryRule
 from remat_lint.source.patterns import Patterns, names_below
 from remat_lint.source.text import SourceError, SourceText, decode
 
+if TYPE_CHECKING:
+    from remat_lint.fixes import Outcome
+
 STDIN = "-"
 USAGE = 2
 
@@ -35,16 +41,7 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
 
         logging.basicConfig(level=logging.DEBUG, format="%(name)s: %(message)s", stream=sys.stderr)
     piped = STDIN in arguments.paths
-    if piped and len(arguments.paths) > 1:
-        raise UsageError("`-` (stdin) cannot be combined with other paths")
-    if arguments.stdin_filename and not piped:
-        raise UsageError("--stdin-filename needs the path `-`")
-    if arguments.statistics and arguments.output_format not in FOR_PEOPLE:
-        raise UsageError(
-            f"--statistics is text and cannot be combined with --output-format {arguments.output_format}"
-        )
-    if arguments.show_files and (piped or arguments.show_settings):
-        raise UsageError(f"--show-files cannot be combined with {'`-`' if piped else '--show-settings'}")
+    _refuse_contradictions(arguments, piped=piped)
     named = [arguments.stdin_filename or STDIN] if piped else arguments.paths
     paths = [Path(name) for name in named]
     settings = load(paths, EveryRule(), overrides(arguments))
@@ -58,6 +55,27 @@ def run(arguments: argparse.Namespace, console: Console) -> int:
     if piped:
         return _check_stdin(paths[0].absolute(), settings, arguments, console)
     return _check_paths(paths, settings, arguments, console)
+
+
+def _refuse_contradictions(arguments: argparse.Namespace, *, piped: bool) -> None:
+    """Raise `UsageError` for options that exclude one another."""
+    if piped and len(arguments.paths) > 1:
+        raise UsageError("`-` (stdin) cannot be combined with other paths")
+    if arguments.stdin_filename and not piped:
+        raise UsageError("--stdin-filename needs the path `-`")
+    if arguments.statistics and arguments.output_format not in FOR_PEOPLE:
+        raise UsageError(
+            f"--statistics is text and cannot be combined with --output-format {arguments.output_format}"
+        )
+    if arguments.show_files and (piped or arguments.show_settings):
+        raise UsageError(f"--show-files cannot be combined with {'`-`' if piped else '--show-settings'}")
+    if arguments.add_ignore is not None:
+        if arguments.fix:
+            raise UsageError(
+                "--add-ignore cannot be combined with --fix: fix first, then take back what is left"
+            )
+        if not arguments.add_ignore.isprintable() or "#" in arguments.add_ignore:
+            raise UsageError("the reason of --add-ignore must be one line without `#`")
 
 
 def overrides(arguments: argparse.Namespace) -> Overrides:
@@ -95,9 +113,8 @@ def _check_paths(
     if not result.files and not unreadable:
         console.warn("no Python files found under the given paths")
     fixed = Fixed(result)
-    if arguments.fix or arguments.diff:
-        save = None if arguments.diff else saver(settings.root)
-        fixed = fix_all(engine, result, console, unsafe=arguments.unsafe_fixes, save=save)
+    if _changes(arguments):
+        fixed = _change(engine, result, console, arguments, None if arguments.diff else saver(settings.root))
     return report(fixed, arguments, console, unreadable=unreadable)
 
 
@@ -115,12 +132,32 @@ def _check_stdin(path: Path, settings: Settings, arguments: argparse.Namespace, 
     else:
         if not _is_excluded(path, settings):
             fixed = Fixed(engine.check_text(source.text, path))
-    if arguments.fix or arguments.diff:
-        fixed = fix_all(engine, fixed.result, console, unsafe=arguments.unsafe_fixes, save=None)
-    if arguments.diff or not arguments.fix:
+    if _changes(arguments):
+        fixed = _change(engine, fixed.result, console, arguments, None)
+    if arguments.diff or not _changes(arguments):
         return report(fixed, arguments, console)
     console.write_bytes(source.encode(fixed.outcomes[0].after.text) if fixed.outcomes else data)
     return report(fixed, arguments, console, aside=True)
+
+
+def _changes(arguments: argparse.Namespace) -> bool:
+    return arguments.fix or arguments.diff or arguments.add_ignore is not None
+
+
+def _change(
+    engine: Engine,
+    result: Result,
+    console: Console,
+    arguments: argparse.Namespace,
+    save: Callable[[Outcome], None] | None,
+) -> Fixed:
+    """Fix the findings, or with `--add-ignore` take them back."""
+    if arguments.add_ignore is None:
+        return fix_all(engine, result, console, unsafe=arguments.unsafe_fixes, save=save)
+    from remat_lint.takeback import take_back  # noqa: PLC0415 (start-up: most runs change nothing)
+
+    change = functools.partial(take_back, reason=arguments.add_ignore.strip())
+    return replace(each_file(engine, result, console, change, save=save), done="ignored")
 
 
 def _is_excluded(path: Path, settings: Settings) -> bool:

@@ -24,11 +24,18 @@ class Fixed:
         result: what is left to report.
         outcomes: the files that changed, or would.
         failed: whether a file could not be written.
+        done: what was done with the findings that are gone.
     """
 
     result: Result
     outcomes: tuple[Outcome, ...] = ()
     failed: bool = False
+    done: str = "fixed"
+
+
+Lint = Callable[[str], Sequence[Finding]]
+Change = Callable[[SourceText, Sequence[Finding], Lint], "Outcome"]
+"""Changes one file, given its text, its findings and what lints a changed text."""
 
 
 def fix_all(
@@ -38,7 +45,24 @@ def fix_all(
 
     A file that cannot be saved keeps its findings, and a sentence says why.
     """
-    from remat_lint.fixes import FixError, Outcome, fix_text  # noqa: PLC0415 (start-up: most runs fix nothing)
+    from remat_lint.fixes import fix_text  # noqa: PLC0415 (start-up: most runs fix nothing)
+
+    def change(source: SourceText, findings: Sequence[Finding], lint: Lint) -> Outcome:
+        return fix_text(source, findings, lint, unsafe=unsafe)
+
+    return each_file(engine, result, console, change, save=save)
+
+
+def each_file(
+    engine: Engine,
+    result: Result,
+    console: Console,
+    change: Change,
+    *,
+    save: Callable[[Outcome], None] | None,
+) -> Fixed:
+    """Change every file of a result that has a finding, and put together what is left."""
+    from remat_lint.fixes import FixError, Outcome  # noqa: PLC0415 (start-up: most runs fix nothing)
 
     sources = dict(result.sources)
     outcomes: list[Outcome] = []
@@ -46,7 +70,7 @@ def fix_all(
     remaining: list[Finding] = []
     for path, findings in _by_file(result.findings).items():
         source = sources[path]
-        outcome = fix_text(source, findings, _linter(engine, source), unsafe=unsafe)
+        outcome = change(source, findings, _linter(engine, source))
         _report_dropped(outcome, console)
         try:
             if outcome.changed and save:
@@ -75,7 +99,7 @@ def saver(root: Path) -> Callable[[Outcome], None]:
     return save
 
 
-def _linter(engine: Engine, source: SourceText) -> Callable[[str], Sequence[Finding]]:
+def _linter(engine: Engine, source: SourceText) -> Lint:
     def lint(text: str) -> Sequence[Finding]:
         found = engine.check_text(text, source.path).findings
         return [finding for finding in found if finding.path == str(source.path)]

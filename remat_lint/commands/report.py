@@ -64,16 +64,18 @@ def _report_changes(fixed: Fixed, arguments: argparse.Namespace, console: Consol
         console.write(unified(outcome.before, outcome.after, view, exact=not console.is_terminal))
     fixes = sum(len(outcome.applied) for outcome in fixed.outcomes)
     said = (
-        f"{count(fixes, 'finding')} in {count(len(fixed.outcomes), 'file')} would be fixed." if fixes else ""
+        f"{count(fixes, 'finding')} in {count(len(fixed.outcomes), 'file')} would be {fixed.done}."
+        if fixes
+        else ""
     )
-    console.put_aside([f"{said or 'Nothing would be fixed.'}\n"])
+    console.put_aside([f"{said or f'Nothing would be {fixed.done}.'}\n"])
     return _code(fixed, arguments, found=bool(fixed.outcomes))
 
 
 def _last_lines(fixed: Fixed, view: View) -> Iterator[str]:
     if fixed.outcomes:
         fixes = sum(len(outcome.applied) for outcome in fixed.outcomes)
-        yield f"Fixed {count(fixes, 'finding')} in {count(len(fixed.outcomes), 'file')}. "
+        yield f"{fixed.done.capitalize()} {count(fixes, 'finding')} in {count(len(fixed.outcomes), 'file')}. "
     yield (
         summary(fixed.result.findings, files=fixed.result.files, hidden=fixed.result.hidden, view=view) + "\n"
     )
