@@ -187,8 +187,9 @@ class Inspector:
         if place.module is module:
             fix = rule.fix(report, self.analysis)
         elif isinstance(subject, WrapSite):
-            notes = (Note(place, "it happens here"), *(n for n in notes if n.place.module is not module))
+            happens = Note(place, "it happens here")
             place = Place(module, self.analysis.place(subject).at if subject.via else subject.at)
+            notes = (*(note for note in notes if note.place != place), happens)
         related = tuple(Related(str(n.place.module.path), n.place.span, n.message) for n in notes)
         span = report.span or place.span
         path = str(place.module.path)

@@ -31,11 +31,13 @@ from remat_lint.project.values import (
 from remat_lint.releases import JaxRange
 
 if TYPE_CHECKING:
+    from remat_lint.project.callgraph import CallGraph
     from remat_lint.project.captures import Captures
     from remat_lint.project.compilation import Compilation
     from remat_lint.project.frameworks import Frameworks
     from remat_lint.project.placement import Placement
     from remat_lint.project.staleness import Staleness
+    from remat_lint.project.summaries import Summaries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,6 +84,20 @@ class Analysis(Resolver):
         if self._jax_version:
             return JaxRange.from_specifier(self._jax_version, "jax-version")
         return infer(self.project.root)
+
+    @functools.cached_property
+    def callgraph(self) -> CallGraph:
+        """Who calls whom."""
+        from remat_lint.project.callgraph import CallGraph  # noqa: PLC0415 - it asks this class in turn
+
+        return CallGraph(self)
+
+    @functools.cached_property
+    def summaries(self) -> Summaries:
+        """What calling a function may do besides returning a value."""
+        from remat_lint.project.summaries import Summaries  # noqa: PLC0415 - it asks this class in turn
+
+        return Summaries(self)
 
     @functools.cached_property
     def captures(self) -> Captures:

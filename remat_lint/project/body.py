@@ -5,48 +5,17 @@ A function that is only handed to the host (`jax.pure_callback`) or kept for lat
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from remat_lint.facts import nodes as n
-from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.arguments import function_arguments
+from remat_lint.project.callgraph import Entry, entries
 from remat_lint.project.scopes import Event, Scope, exclusive
-from remat_lint.project.values import (
-    ClassRef,
-    External,
-    FunctionRef,
-    Instance,
-    Moment,
-    Partial,
-    Transformed,
-    Value,
-    Wrapped,
-    WrapSite,
-)
+from remat_lint.project.summaries import Effect
+from remat_lint.project.values import WrapSite
 
 MODULE_FIRST = frozenset({"linen", "lift", "flaxformer"})
-_CONSUMERS = frozenset({"builtins.map", "builtins.filter"})
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
-    """One way into a function that runs during the trace.
-
-    Attributes:
-        function: the function.
-        event: the call that runs it; None for the wrapped function itself.
-        call: that call, for its arguments.
-        through: dotted name of the receiver or transformation that calls it; empty for a direct call.
-        partials: calls of `functools.partial` between, outermost first.
-    """
-
-    function: FunctionRef
-    event: Event | None = None
-    call: n.Call | None = None
-    through: str = ""
-    partials: tuple[Partial, ...] = ()
 
 
 @dataclass(eq=False, slots=True)
@@ -73,91 +42,82 @@ class Body:
         """The wrapped function's name for messages."""
         return self.root.function.scope.name or "the lambda"
 
+    def path(self, frame: Scope) -> tuple[Entry, ...]:
+        """Return the calls that lead from the wrapped function to a function of the body."""
+        path: list[Entry] = []
+        while frame is not self.root.function.scope:
+            entry = self.entries[frame][0]
+            if entry.event is None:
+                break
+            path.append(entry)
+            frame = entry.event.frame
+        return tuple(reversed(path))
+
+    def calls_to(self, frame: Scope) -> tuple[Event, ...]:
+        """Return the events of that path."""
+        return tuple(entry.event for entry in self.path(frame) if entry.event is not None)
+
     def contains(self, scope: Scope) -> bool:
         """Whether what `scope` binds is made anew by each trace."""
         return scope.frame in self.entries
 
 
-def bodies(site: WrapSite, project: Analysis) -> Iterator[Body]:
-    """Yield the body of each function that a site wraps; of a class its `__call__`."""
+def bodies(site: WrapSite, project: Analysis, effects: Effect = Effect.NONE) -> Iterator[Body]:
+    """Yield the body of each function that a site wraps; of a class its `__call__`.
+
+    A body holds what is near: functions defined in the wrapped one, and helpers of its file that it calls itself.
+    Those that lead to one of `effects` are followed wherever they are.
+    """
     seen: set[Scope] = set()
     for value in site.bodies:
-        for entry in _entries(value, project):
+        for entry in entries(value, project):
             if entry.function.scope not in seen:
                 seen.add(entry.function.scope)
                 body = Body(site, entry)
-                _collect(body, project)
+                _collect(body, project, effects)
                 yield body
 
 
-def _entries(
-    value: Value, project: Analysis, partials: tuple[Partial, ...] = (), through: str = ""
-) -> Iterator[Entry]:
-    """Yield the functions of the project that calling `value` runs."""
-    match value:
-        case FunctionRef():
-            yield Entry(value, through=through, partials=partials)
-        case Partial():
-            yield from _entries(value.target, project, (*partials, value), through)
-        case Transformed():
-            for inner in value.inner:
-                yield from _entries(inner, project, partials, value.dotted)
-        case Instance():
-            method = project.method(value.cls.scope, "__call__")
-            if method is not None:
-                yield Entry(FunctionRef(method.scope, method.made, value), through=through, partials=partials)
-        case ClassRef():
-            method = project.method(value.scope, "__call__")
-            if method is not None and not through:
-                yield Entry(method, through="class", partials=partials)
-
-
-def _collect(body: Body, project: Analysis) -> None:
-    """Follow the calls of the body to nested functions, and to helpers of the same file one call away."""
+def _collect(body: Body, project: Analysis, effects: Effect) -> None:
+    """Follow the calls of the body, the shortest way to each function first."""
     root = body.root.function.scope
     body.entries[root] = [body.root]
-    todo = [root]
+    todo = deque([root])
     while todo:
-        scope = todo.pop()
-        for event in scope.events:
-            if event.kind != "call" or not isinstance(event.node, n.Call):
-                continue
-            for entry in entered(event, event.node, project):
-                inner = entry.function.scope
-                if inner in body.entries:
-                    if inner is not root:
-                        body.entries[inner].append(entry)
-                elif root.encloses(inner) or (scope is root and _is_helper(entry, root)):
-                    body.entries[inner] = [entry]
-                    todo.append(inner)
+        scope = todo.popleft()
+        for entry in project.callgraph.calls(scope):
+            inner = entry.function.scope
+            if inner in body.entries:
+                if inner is not root:
+                    body.entries[inner].append(entry)
+            elif (
+                root.encloses(inner)
+                or (scope is root and _is_helper(entry, root))
+                or (effects and _is_known(entry, body) and project.summaries.of(inner) & effects)
+            ):
+                body.entries[inner] = [entry]
+                todo.append(inner)
 
 
 def _is_helper(entry: Entry, root: Scope) -> bool:
     scope = entry.function.scope
-    plain = not entry.through and not entry.partials
-    return (
-        plain
-        and scope.module is root.module
-        and not scope.encloses(root)
-        and not getattr(scope.node, "is_generator", False)
-    )
+    return entry.is_plain and scope.module is root.module and not scope.encloses(root) and not _is_lazy(scope)
 
 
-def entered(event: Event, call: n.Call, project: Analysis) -> Iterator[Entry]:
-    """Yield the functions that a call runs at once, directly or by handing them to something that calls them."""
-    moment = Moment(event.scope, event)
-    for callee in project.evaluate(call.func, moment):
-        if not isinstance(callee, External | Wrapped | ClassRef):
-            for entry in _entries(callee, project):
-                yield Entry(entry.function, event, call, entry.through, entry.partials)
-        if isinstance(callee, External):
-            receiver = lookup_receiver(callee.dotted)
-            consumed = callee.dotted in _CONSUMERS
-            if receiver is not None and (receiver.kind in ("now", "now-cached") or consumed):
-                for argument in function_arguments(receiver, call):
-                    for value in project.evaluate(argument, moment):
-                        for entry in _entries(value, project):
-                            yield Entry(entry.function, event, call, callee.dotted, entry.partials)
+def _is_lazy(scope: Scope) -> bool:
+    return bool(getattr(scope.node, "is_generator", False))
+
+
+def _is_known(entry: Entry, body: Body) -> bool:
+    """Whether it is seen where a function that the body calls lives; a closure may be made in the trace."""
+    scope, root = entry.function.scope, body.root.function.scope
+    if scope.encloses(root) or _is_lazy(scope):
+        return False
+    around = scope.parent.frame if scope.parent is not None else None
+    if around is None or around.kind == "module" or around.encloses(root) or around in body.entries:
+        return True
+    made = entry.function.made
+    return made is not None and (made.frame.kind == "module" or made.frame.encloses(root))
 
 
 def is_kept(body: Body, project: Analysis) -> bool:

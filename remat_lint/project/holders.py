@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.effects import makes_traced
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import keyword
 from remat_lint.project.body import Body
+from remat_lint.project.callgraph import Entry
 from remat_lint.project.parameters import is_passed
 from remat_lint.project.scopes import Scope, reaching
 from remat_lint.project.taint import Taint
@@ -83,27 +86,50 @@ class Holders:
 
     def _outlives(self, scope: Scope, parameter: n.Parameter, moment: Moment, *, whole: bool) -> bool:
         """Whether a parameter holds something that was not made for the call: `self`, or a mutable default."""
+        del moment
+        if scope is not self.body.root.function.scope:
+            return parameter.name in self._held.get(scope, ())
         if self.taint.is_receiver(scope, parameter.name):
-            return self._receiver_is_outside(scope, moment)
-        if scope is self.body.root.function.scope and parameter.name in self.taint.as_is:
+            return True
+        if parameter.name in self.taint.as_is:
             return self.body.site.wrapper.framework in ("jax", "trax")
         default = isinstance(parameter.default, n.Collection) and parameter.default.kind in ("list", "dict")
-        root = self.body.root.function.scope
-        return default and whole and scope is root and not is_passed(self.body, parameter, self.taint)
+        return default and whole and not is_passed(self.body, parameter, self.taint)
 
-    def _receiver_is_outside(self, scope: Scope, moment: Moment) -> bool:
-        del moment
-        for entry in self.body.entries[scope]:
-            if entry.event is None:
-                return True
-            func = entry.call.func if entry.call is not None else None
-            if isinstance(func, n.Attribute) and self.is_outside(
-                func.value, Moment(entry.event.scope, entry.event), 1
-            ):
-                return True
-        return False
+    @functools.cached_property
+    def _held(self) -> dict[Scope, set[str]]:
+        """Which parameters of the functions that the body calls hold objects from outside, worked out in passes."""
+        held: dict[Scope, set[str]] = {scope: set() for scope in self.body.scopes}
+        self.__dict__["_held"] = held
+        grows = True
+        while grows:
+            grows = False
+            for scope, ways in self.body.entries.items():
+                for entry in ways:
+                    for parameter in scope.parameters() if entry.event is not None else ():
+                        if parameter.name not in held[scope] and self._gives_outside(entry, parameter):
+                            held[scope].add(parameter.name)
+                            grows = True
+        return held
 
-    def kind(self, node: n.Expression, moment: Moment) -> str:
+    def _gives_outside(self, entry: Entry, parameter: n.Parameter) -> bool:
+        """Whether a call gives a parameter something from outside of the body."""
+        assert entry.event is not None
+        moment = Moment(entry.event.scope, entry.event)
+        first = entry.function.scope.parameters()[0] is parameter
+        given = entry.given(parameter)
+        if first and entry.function.scope.owner_class is not None and entry.function.receiver is not None:
+            given = entry.holder
+            if _is_super(given):
+                return self._is_outside_self(moment)
+        return given is not None and self.is_outside(given, moment, 1)
+
+    def _is_outside_self(self, moment: Moment) -> bool:
+        """Whether `self` of the method that runs here was there before the trace."""
+        parameters = next((s.parameters() for s in moment.scope.ancestors() if s.owner_class is not None), ())
+        return bool(parameters) and self.is_outside(n.Name(0, parameters[0].name), moment, 1)
+
+    def kind(self, node: n.Expression, moment: Moment, depth: int = 0) -> str:
         """Return list, dict, set, array, object, class, module or function; empty if it is not known.
 
         An object of a framework, or one that hangs on it, is `managed`: what a store into it does is not known.
@@ -114,7 +140,24 @@ class Holders:
             if any(self._kind(value) == "managed" for value in self.project.evaluate(step, moment)):
                 return "managed"
         kinds = [self._kind(value) for value in self.project.evaluate(node, moment)]
-        return next((kind for kind in kinds if kind), "")
+        found = next((kind for kind in kinds if kind), "")
+        if isinstance(step, n.Name) and depth < _LONGEST_ALIAS:
+            given = self._kind_of_given(step, moment, depth)
+            if given == "managed" or (step is node and not found):
+                return given
+        return found
+
+    def _kind_of_given(self, name: n.Name, moment: Moment, depth: int) -> str:
+        """Return what kind of object the calls of the body give a parameter; the first that tells counts."""
+        scope = moment.scope.find(name.id)
+        parameter = scope.parameter(name.id) if scope is not None else None
+        for entry in self.body.entries.get(scope, ()) if scope is not None and parameter is not None else ():
+            given = entry.given(parameter) if entry.event is not None and parameter is not None else None
+            if given is not None and entry.event is not None:
+                kind = self.kind(given, Moment(entry.event.scope, entry.event), depth + 1)
+                if kind:
+                    return kind
+        return ""
 
     def _kind(self, value: Value) -> str:
         match value:
@@ -187,3 +230,7 @@ class Holders:
 def _is_generic(base: Value) -> bool:
     """Whether a base is a subscripted one like `Generic[T]`."""
     return isinstance(base, Data) and isinstance(base.node, n.Subscript)
+
+
+def _is_super(node: n.Expression | None) -> bool:
+    return isinstance(node, n.Call) and isinstance(node.func, n.Name) and node.func.id == "super"

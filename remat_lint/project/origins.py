@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.body import Body, Entry
+from remat_lint.project.body import Body
 from remat_lint.project.levels import COMPUTES, Level, compares
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.taint import Taint
@@ -84,21 +84,7 @@ class Origins:
             return _NOTHING if star else frozenset({parameter.name})
         found = _NOTHING
         for entry in self.body.entries.get(scope, ()):
-            value = _given(entry, parameter)
+            value = entry.given(parameter)
             if value is not None and entry.event is not None:
                 found |= self.of(value, Moment(entry.event.scope, entry.event), depth + 1)
         return found
-
-
-def _given(entry: Entry, parameter: n.Parameter) -> n.Expression | None:
-    """Return what a plain call of a function passes as a parameter."""
-    if entry.call is None or entry.through or entry.partials or any(a.star for a in entry.call.args):
-        return None
-    scope = entry.function.scope
-    names = [p.name for p in scope.parameters() if p.kind in ("positional-only", "positional")]
-    if entry.function.receiver is not None and scope.owner_class is not None:
-        names = names[1:]
-    positional = [a.value for a in entry.call.args if a.keyword is None]
-    by_name = dict(zip(names, positional, strict=False))
-    by_name.update({a.keyword: a.value for a in entry.call.args if a.keyword is not None})
-    return by_name.get(parameter.name)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.body import MODULE_FIRST, Body, Entry
+from remat_lint.project.body import MODULE_FIRST, Body
+from remat_lint.project.callgraph import Entry
 from remat_lint.project.levels import Level
 from remat_lint.project.statics import shift, static_option
 from remat_lint.project.values import Moment

@@ -12,7 +12,8 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi import effects
 from remat_lint.project import levels
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.body import Body, Entry
+from remat_lint.project.body import Body
+from remat_lint.project.callgraph import Entry
 from remat_lint.project.fixpoint import Fixpoint
 from remat_lint.project.levels import Level
 from remat_lint.project.parameters import Given, passed_to, site_levels, untraced

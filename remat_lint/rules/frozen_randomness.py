@@ -34,10 +34,12 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import keyword, render
 from remat_lint.project.body import Body, bodies, is_kept
 from remat_lint.project.draws import Draw, draws
+from remat_lint.project.summaries import Effect
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.imports import spell
-from remat_lint.rules.rule import Bad, Good, Note, Place, Report, Rule, Silent, placeholder
+from remat_lint.rules.rule import Bad, Good, Place, Report, Rule, Silent, placeholder
+from remat_lint.rules.ways import inside, way
 
 _COUNTERPARTS = {
     "random.random": "uniform",
@@ -174,7 +176,7 @@ def project(x):
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report each draw in the functions that the site's trace runs."""
-        for body in bodies(subject, project):
+        for body in bodies(subject, project, Effect.DRAWS):
             kept = is_kept(body, project)
             for draw in draws(body, project):
                 yield self._report(draw, body, project, kept=kept)
@@ -182,7 +184,7 @@ def project(x):
     def _report(self, draw: Draw, body: Body, project: Analysis, *, kept: bool) -> Report:
         site = body.site
         function = f"`{body.name}`" if body.root.function.scope.name else "the lambda"
-        what = f"`{render(draw.call)}`"
+        what = f"`{render(draw.call)}`{inside(body, draw.event.frame)}"
         verb = {"randomness": "is drawn", "clock": "is read", "iterator": "is taken"}[draw.kind]
         advice = {
             "randomness": _ADVICE.get(
@@ -201,11 +203,9 @@ def project(x):
                 f"{what} {verb} when JAX traces {function}{when(project.place(site))}, not when it executes: under `jit` "
                 f"every later call gets the same value; {advice}"
             )
-        notes = [Note(Place(site.event.module, site.at), f"{function} is traced by {site.wrapper.qualname}")]
         severity = Severity.ERROR if kept else Severity.WARNING
-        return Report(
-            Place(draw.event.module, draw.call.at), message, severity, tuple(notes), facts=(draw, body)
-        )
+        notes = way(body, draw.event.frame)
+        return Report(Place(draw.event.module, draw.call.at), message, severity, notes, facts=(draw, body))
 
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Draw with a key that the function takes as a new last parameter."""
