@@ -53,7 +53,7 @@ def kept_stores(body: Body, project: Analysis) -> Iterator[Store | str]:
                 continue
             if _is_undone(store, body, taint):
                 yield f"what is put into `{store.key}` is taken out again"
-            elif _asks_for_tracers(event):
+            elif any(map(_asks_for_tracers, (event, *body.calls_to(event.frame)))):
                 yield "a test keeps tracers away from the store"
             else:
                 yield store

@@ -29,10 +29,12 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
 from remat_lint.project.body import Body, bodies, is_kept
 from remat_lint.project.counters import Step, steps
+from remat_lint.project.summaries import Effect
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import in_test_file
-from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent
+from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent
+from remat_lint.rules.ways import inside, way
 
 
 class FrozenUpdate(Rule):
@@ -231,7 +233,7 @@ def layer(x):
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report each update of a Python state that lives outside of the body."""
-        for body in bodies(subject, project):
+        for body in bodies(subject, project, Effect.MOVES):
             found = list(steps(body, project))
             if not found:
                 continue
@@ -246,9 +248,9 @@ def layer(x):
         site, event = body.site, step.event
         function = f"`{body.name}`" if body.root.function.scope.name else "the lambda"
         what = f"{step.scope} `{render(step.target)}`" if step.scope else f"`{render(step.target)}`"
+        what += inside(body, event.frame)
         message = (
             f"{what} is updated once, when JAX traces {function}{when(project.place(site))}, and not by later calls with "
             f"the same shapes, even without `jit`; update it outside of {function}, or pass the value in and return it"
         )
-        note = Note(Place(site.event.module, site.at), f"{function} is traced by {site.wrapper.qualname}")
-        return Report(Place(event.module, event.at), message, self.severity, (note,))
+        return Report(Place(event.module, event.at), message, self.severity, way(body, event.frame))

@@ -33,11 +33,13 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
 from remat_lint.project.body import Body, bodies, is_kept
 from remat_lint.project.stores import Store, kept_stores
+from remat_lint.project.summaries import Effect
 from remat_lint.project.traversal import walk
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected_at_calls
-from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent
+from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent
+from remat_lint.rules.ways import inside, way
 
 _ERRORS = ("UnexpectedTracerError", "JAXTypeError", "Exception")
 
@@ -231,7 +233,7 @@ def layer(x):
         if expected_at_calls(subject, project, *_ERRORS) or _is_shown_to_raise(subject):
             yield Silent("a test expects the error")
             return
-        for body in bodies(subject, project):
+        for body in bodies(subject, project, Effect.WRITES):
             if _first_of(body, project) is not subject:
                 yield Silent("the same function is reported at the first place that wraps it")
                 continue
@@ -248,22 +250,14 @@ def layer(x):
         site = body.site
         changed = event.target if isinstance(event.target, n.Attribute) else store.owner
         what = f"`{render(changed)}`" if store.owner is not None else f"{store.scope} `{event.name}`"
+        what += inside(body, event.frame)
         again = ", and a later call with the same shapes reuses the trace and stores nothing" if kept else ""
         condition = when(project.place(site))
         message = (
             f"{what} outlives the trace of {function} and is given a tracer here{condition}: computing with it later "
             f"raises UnexpectedTracerError{again}; return the value from {function}"
         )
-        notes = [Note(Place(site.event.module, site.at), f"{function} is traced by {site.wrapper.qualname}")]
-        for entry in body.entries[event.frame]:
-            if entry.event is not None:
-                notes.append(
-                    Note(
-                        Place(entry.event.module, entry.event.at), f"this runs during the trace of {function}"
-                    )
-                )
-                break
-        return Report(Place(event.module, event.at), message, self.severity, tuple(notes))
+        return Report(Place(event.module, event.at), message, self.severity, way(body, event.frame))
 
 
 def _is_shown_to_raise(site: WrapSite) -> bool:
