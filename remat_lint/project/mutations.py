@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.effects import makes_traced
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.body import Body
+from remat_lint.project.callgraph import Entry
 from remat_lint.project.levels import ARRAY_METHODS
 from remat_lint.project.parameters import untraced
 from remat_lint.project.scopes import Event, Scope, reaching
@@ -37,6 +38,7 @@ class Mutation:
         kind: item, delete, extend (`+=` with a list), or the name of the method.
         index: what an item is stored under.
         whole: whether the argument itself is changed, rather than something inside of it.
+        call: the call in the wrapped function that leads there; None if it changes the argument itself.
     """
 
     event: Event
@@ -44,19 +46,72 @@ class Mutation:
     kind: str
     index: n.Expression | None = None
     whole: bool = True
+    call: Event | None = None
+
+
+_Held = dict[str, dict[str, tuple[n.Parameter, Event]]]
+"""By a parameter of a helper: arguments of the wrapped function, and the calls that hand them on."""
 
 
 def mutations(body: Body, project: Analysis) -> Iterator[Mutation]:
     """Yield the changes of the wrapped function's own arguments, in the order of the text."""
     root = body.root.function.scope
     fixed = untraced(body, project) | _passed_as_is(body)
+    held = _held_by_helpers(body)
     for scope in body.scopes:
-        if not root.encloses(scope):
-            continue
         for event in list(scope.events):
-            found = _mutation(event, root)
-            if found is not None and found.parameter.name not in fixed:
-                yield found
+            if root.encloses(scope):
+                found = _mutation(event, root)
+                if found is not None and found.parameter.name not in fixed:
+                    yield found
+            elif held.get(scope):
+                yield from _through_calls(event, scope, held[scope], fixed)
+
+
+def _through_calls(event: Event, scope: Scope, held: _Held, fixed: frozenset[str]) -> Iterator[Mutation]:
+    found = _mutation(event, scope)
+    for parameter, call in held.get(found.parameter.name, {}).values() if found is not None else ():
+        if found is not None and parameter.name not in fixed:
+            yield replace(found, parameter=parameter, call=call)
+
+
+def _held_by_helpers(body: Body) -> dict[Scope, _Held]:
+    """Return which arguments of the wrapped function the parameters of those that it calls hold.
+
+    Only calls whose result is thrown away count: another one may give back what it changed.
+    """
+    root = body.root.function.scope
+    held: dict[Scope, _Held] = {}
+    todo = [entry for ways in body.entries.values() for entry in ways if _is_statement(entry)]
+    grows = True
+    while grows:
+        grows = False
+        for entry in todo:
+            scope = entry.function.scope
+            for parameter in () if root.encloses(scope) else scope.parameters():
+                given = entry.given(parameter)
+                here = held.setdefault(scope, {}).setdefault(parameter.name, {})
+                for source, call in _sources(given, entry, root, held) if isinstance(given, n.Name) else ():
+                    grows = grows or source.name not in here
+                    here.setdefault(source.name, (source, call))
+    return held
+
+
+def _sources(
+    given: n.Name, entry: Entry, root: Scope, held: dict[Scope, _Held]
+) -> Iterator[tuple[n.Parameter, Event]]:
+    """Yield the arguments of the wrapped function that a call hands on, each with the call there that does."""
+    assert entry.event is not None
+    own = _root(given, entry.event, root)
+    if own is not None:
+        yield own, entry.event
+    names = held.get(entry.event.frame, {})
+    if names.get(given.id) and _root(given, entry.event, entry.event.frame) is not None:
+        yield from tuple(names[given.id].values())
+
+
+def _is_statement(entry: Entry) -> bool:
+    return entry.event is not None and entry.event.bare
 
 
 def _passed_as_is(body: Body) -> frozenset[str]:

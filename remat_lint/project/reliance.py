@@ -116,7 +116,7 @@ def is_read_later(mutation: Mutation, scope: Scope) -> bool:
     node = scope.node
     if not isinstance(node, n.Function):
         return True
-    event = mutation.event
+    event = mutation.call or mutation.event
     keys = _keys(mutation)
     start = event.at if event.frame is scope else -1
     for loop in event.loops:
@@ -126,6 +126,7 @@ def is_read_later(mutation: Mutation, scope: Scope) -> bool:
         and part.id == name
         and part.at > start
         and part is not event.target
+        and not (mutation.call is not None and event.node in scope.module.builder.parents.chain(part.at))
         and not _is_changed_here(part, scope)
         and not _reads_another(part, scope, keys)
         for part in walk(node.body)

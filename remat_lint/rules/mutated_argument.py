@@ -37,10 +37,13 @@ from remat_lint.project.body import Body, bodies
 from remat_lint.project.invocations import Invocation, invocations, signatures
 from remat_lint.project.mutations import Mutation, is_array, is_container, mutations
 from remat_lint.project.reliance import Flow, is_fresh, is_read_later, relies
+from remat_lint.project.summaries import Effect
 from remat_lint.project.values import Moment, Result, WrapSite
+from remat_lint.rules import mutation_examples
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected_at_calls
-from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent
+from remat_lint.rules.rule import Place, Report, Rule, Silent
+from remat_lint.rules.ways import inside, way
 
 Given = tuple[n.Argument, Invocation]
 
@@ -54,216 +57,13 @@ class MutatedArgument(Rule):
     severity = Severity.ERROR
     subject = WrapSite
     silence = "the body changes no argument, or returns what it changes"
-    examples = (
-        Bad(
-            "a dict of statistics",
-            """
-import jax
-import jax.numpy as jnp
-
-@jax.checkpoint
-def block(state, x):
-    y = jnp.tanh(x * state["scale"])
-    state["größe"] = y.mean()
-#   ^^^^^^^^^^^^^^^^^^^^^^^^^
-    state.update(last=y[0])
-#   ^^^^^^^^^^^^^^^^^^^^^^^
-    return y
-
-def owner(x):
-    state = {"scale": 2.0, "größe": 0.0, "last": 0.0}
-    block(state, x)
-    return state["größe"] + state["last"]
-""",
-            severity=Severity.WARNING,
-            message=(
-                '`state["größe"]` is stored in a copy: JAX takes the arguments of `block` apart and builds them anew for '
-                "the trace, so that the caller's `state` stays as it was; return `state` from `block`"
-            ),
-        ),
-        Bad(
-            "a cache of a method, called in a loop",
-            """
-from functools import partial
-import jax as J
-import jax.numpy as jnp
-
-class Decoder:
-    def attend(self, cache, q):
-        cache.append(q)
-#       ^^^^^^^^^^^^^^^
-        return q + sum(cache)
-
-def owner(x):
-    attend = partial(J.remat, prevent_cse=True)(Decoder().attend)
-    cache = [x]
-    for _ in range(3):
-        x = attend(cache, x)
-    return x
-""",
-            severity=Severity.WARNING,
-        ),
-        Bad(
-            "an array",
-            """
-import jax
-import jax.numpy as jnp
-
-def clip(x):
-    x[0] = 0.0
-#   ^^^^^^^^^^
-    return jnp.sin(x)
-
-def owner(x):
-    return jax.checkpoint(clip)(x)
-""",
-            runs=True,
-            message=(
-                "`x[0]` is stored in an argument of `clip`, which is an immutable array in the trace: this raises "
-                "TypeError, also for a numpy array; write `x = x.at[0].set(…)`"
-            ),
-        ),
-        Bad(
-            "an array by its annotation, under a condition",
-            """
-import jax
-import jax.numpy as jnp
-
-def build(remat):
-    def drop(x: jax.Array, mask):
-        x[mask] = 0.0
-#       ^^^^^^^^^^^^^
-        return x
-
-    if remat:
-        drop = jax.remat(drop)
-    return drop
-""",
-            message=(
-                "`x[mask]` is stored in an argument of `drop` when `remat`, which is an immutable array in the trace: this "
-                "raises TypeError, also for a numpy array; write `x = x.at[mask].set(…)`"
-            ),
-        ),
-        Good(
-            "the changed dict is returned",
-            """
-import jax
-import jax.numpy as jnp
-
-@jax.checkpoint
-def step(carry):
-    x = carry.pop("x")
-    carry["h"] = jnp.sin(x) * carry["h"]
-    return carry
-
-@jax.checkpoint
-def block(cache, x):
-    cache["k"] = jnp.sin(x)
-    return x * 2, {"cache": cache}
-""",
-        ),
-        Good(
-            "a copy is changed",
-            """
-import jax
-import jax.numpy as jnp
-
-@jax.checkpoint
-def block(state, x):
-    state = dict(state)
-    state["x"] = x
-    return jnp.tanh(state["x"] * state["scale"])
-""",
-        ),
-        Good(
-            "the function itself reads what it has put there",
-            """
-import jax
-import jax.numpy as jnp
-
-@jax.checkpoint
-def loss(params, batch):
-    batch["x"] = batch["x"] / 255.0
-    return jnp.mean(batch["x"] @ params)
-
-def train(params, batches):
-    return [jax.grad(loss)(params, batch) for batch in batches]
-""",
-        ),
-        Good(
-            "the caller makes the list for the call",
-            """
-import jax
-import jax.numpy as jnp
-
-@jax.checkpoint
-def fold(parts, x):
-    parts.append(x)
-    return jnp.stack(parts).sum()
-
-def loss(a, b, x):
-    return fold([a, b], x) + fold(list((a, b)), x)
-""",
-        ),
-        Good(
-            "modules keep their state under nnx.remat",
-            """
-import jax.numpy as jnp
-from flax import nnx
-
-@nnx.remat
-def block(module, cache, x):
-    cache["seen"] = x
-    module.calls[...] += 1
-    return module(x)
-""",
-        ),
-        Good(
-            "a static argument is the caller's own object",
-            """
-from functools import partial
-import jax
-import jax.numpy as jnp
-
-@partial(jax.checkpoint, static_argnums=(1,))
-def block(x, names):
-    names.append("block")
-    return jnp.sin(x)
-""",
-        ),
-        Good(
-            "a reference is written",
-            """
-import jax
-
-@jax.checkpoint
-def scaled(y, total_ref):
-    total_ref[...] += y * total_ref.shape[0]
-    return y
-""",
-        ),
-        Miss(
-            "the change happens in a function that the body calls",
-            """
-import jax
-import jax.numpy as jnp
-
-def keep(cache, x):
-    cache["k"] = x
-
-@jax.checkpoint
-def block(cache, x):
-    keep(cache, x)
-    return jnp.sin(x)
-""",
-        ),
-    )
+    examples = mutation_examples.EXAMPLES
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report each change of an argument that is lost, or that raises."""
         if subject.wrapper.framework == "nnx":
             return
-        for body in bodies(subject, project):
+        for body in bodies(subject, project, Effect.WRITES):
             for mutation in mutations(body, project):
                 yield self._verdict(mutation, body, project)
 
@@ -273,7 +73,7 @@ def block(cache, x):
             return Silent("a test expects the error")
         given = _given(mutation, site, project)
         container = is_container(mutation, scope)
-        arrays = mutation.kind == "item" and not container
+        arrays = mutation.kind == "item" and not container and mutation.call is None
         if arrays and (is_array(mutation, scope, project) or _is_given_array(given, project)):
             return self._on_array(mutation, body, project)
         if not container and not _is_change_of_container(mutation):
@@ -290,7 +90,7 @@ def block(cache, x):
     def _lost(self, mutation: Mutation, body: Body, project: Analysis) -> Report:
         function, name = _named(body), mutation.parameter.name
         message = (
-            f"{_what(mutation)} a copy{when(project.place(body.site))}: JAX takes the arguments of {function} apart and "
+            f"{_what(mutation, body)} a copy{when(project.place(body.site))}: JAX takes the arguments of {function} apart and "
             f"builds them anew for the trace, so that the caller's `{name}` stays as it was; return `{name}` from {function}"
         )
         return self._made(message, Severity.WARNING, mutation, body)
@@ -306,9 +106,8 @@ def block(cache, x):
         return self._made(message, Severity.ERROR, mutation, body)
 
     def _made(self, message: str, severity: Severity, mutation: Mutation, body: Body) -> Report:
-        site, event = body.site, mutation.event
-        note = Note(Place(site.event.module, site.at), f"{_named(body)} is traced by {site.wrapper.qualname}")
-        return Report(Place(event.module, event.at), message, severity, (note,))
+        event = mutation.event
+        return Report(Place(event.module, event.at), message, severity, way(body, event.frame))
 
 
 def _named(body: Body) -> str:
@@ -324,15 +123,15 @@ def _text(mutation: Mutation) -> str:
     return text if "\n" not in text else render(event.target)
 
 
-def _what(mutation: Mutation) -> str:
-    event = mutation.event
+def _what(mutation: Mutation, body: Body) -> str:
+    event, where = mutation.event, inside(body, mutation.event.frame)
     if mutation.kind == "delete":
-        return f"`{_text(mutation)}` is deleted from"
+        return f"`{_text(mutation)}`{where} is deleted from"
     if mutation.kind == "item":
-        return f"`{_text(mutation)}` is stored in"
+        return f"`{_text(mutation)}`{where} is stored in"
     if isinstance(event.node, n.Call):
-        return f"`{render(event.node)}` changes"
-    return f"`{mutation.parameter.name} += […]` changes"
+        return f"`{render(event.node)}`{where} changes"
+    return f"`{render(event.target) if event.target is not None else mutation.parameter.name} += […]`{where} changes"
 
 
 def _is_change_of_container(mutation: Mutation) -> bool:
