@@ -187,15 +187,22 @@ def _indices(node: n.Node) -> list[n.Node]:
 
 
 def _parts(node: n.Node | None) -> list[n.Node]:
-    """Return everything directly inside a node that can read something: a plain target is not read."""
+    """Return everything directly inside a node that can read something: of a plain target only the indices are read."""
     if node is None:
         return []
     targets: tuple[n.Expression, ...] = ()
     if isinstance(node, n.Bind) and node.how != "augmented":
-        targets = tuple(target for target in node.targets if isinstance(target, n.Name))
-    elif isinstance(node, n.Loop) and isinstance(node.target, n.Name):
+        targets = node.targets
+    elif isinstance(node, n.Loop) and node.target is not None:
         targets = (node.target,)
-    return [part for part in inside(node) if part not in targets]
+    parts = [part for part in inside(node) if not any(part is target for target in targets)]
+    return [*parts, *(index for target in targets for index in _target_indices(target))]
+
+
+def _target_indices(target: n.Node) -> list[n.Node]:
+    if isinstance(target, n.Attribute | n.Subscript):
+        return _indices(target)
+    return [index for part in inside(target) for index in _target_indices(part)]
 
 
 def _events_inside(scope: Scope) -> Iterator[Event]:

@@ -15,7 +15,7 @@ from remat_lint.project.captures import Read
 from remat_lint.project.pairs import Stale, Story, Use, find_pair
 from remat_lint.project.preparation import changing
 from remat_lint.project.scopes import Event, Scope
-from remat_lint.project.timeline import occurrences
+from remat_lint.project.timeline import Occurrence, occurrences
 from remat_lint.project.values import (
     Access,
     Data,
@@ -125,8 +125,15 @@ class Staleness:
             for seen in occurrences(
                 write.event, write.access.scope.frame if write.access.name else None, self.project
             )
+            if not self._is_of_trace(seen, function)
         ]
         return find_pair(Story(site, function, read, born, uses, writes), self.project)
+
+    def _is_of_trace(self, seen: Occurrence, function: FunctionRef) -> bool:
+        """Whether a write happens because the function runs: no call replays it, and none is late for it."""
+        if any(function.scope.encloses(event.frame) for event in seen.path):
+            return True
+        return not seen.lifted and seen.frame in self.project.callgraph.reached(function.scope)
 
     def _inside(self, way: Access) -> Iterator[Access]:
         """Yield how a way looks from the methods of its object."""
