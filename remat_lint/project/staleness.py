@@ -111,6 +111,8 @@ class Staleness:
         for call in calls:
             for seen in occurrences(call.event, bound, self.project, call.holders):
                 uses.setdefault(seen.frame, []).append(Use(call, seen))
+        for here in uses.values():
+            here.sort(key=lambda use: _place(use.call.event, use.at))
         ways = {read.access} | {use.at.seen(read.access) for here in uses.values() for use in here}
         ways |= {other for way in ways for other in self._inside(way)}
         shown = [
@@ -127,6 +129,8 @@ class Staleness:
             )
             if not self._is_of_trace(seen, function)
         ]
+        # The order in which statements were parsed must not choose the story that is told.
+        writes.sort(key=lambda pair: _place(pair[0].event, pair[1]))
         return find_pair(Story(site, function, read, born, uses, writes), self.project)
 
     def _is_of_trace(self, seen: Occurrence, function: FunctionRef) -> bool:
@@ -195,3 +199,8 @@ class Staleness:
 def _is_static(access: Access) -> bool:
     """Whether a way leads to a shape or dtype: what is read there rarely changes when the array does."""
     return any(kind == "." and step in STATIC_ATTRIBUTES for kind, step in access.steps)
+
+
+def _place(event: Event, seen: Occurrence) -> tuple[tuple[str, int], ...]:
+    """Return where something happens, the way to it included, to sort by."""
+    return tuple((str(one.module.path), one.order) for one in (event, *seen.path))

@@ -41,7 +41,7 @@ def test_a_statement_that_bears_on_no_site_is_not_parsed(sites):
 
 def test_a_chunk_is_parsed_twice_only_where_it_carries_a_finding(sites):
     sites.write(
-        main="import jax\n\n\n@jax.checkpoint\ndef f(x):\n    return x\n\n\ndef g(x):\n    return jax.checkpoint(f, x)\n",
+        main="import jax\n\n\n@jax.checkpoint\ndef f(x):\n    return x\n\n\ndef g(x):\n    return jax.checkpoint(abs, x)\n",
         other="import jax\n\n\n@jax.checkpoint\ndef f(x):\n    return x\n",
     )
     engine = sites.engine()
