@@ -14,6 +14,7 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.flow import lookup_receiver
 from remat_lint.jaxapi.wrappers import lookup
 from remat_lint.project.analysis import Analysis
+from remat_lint.project.modules import Module
 from remat_lint.project.placement import is_derivative
 from remat_lint.project.scopes import Scope
 from remat_lint.project.values import (
@@ -62,13 +63,15 @@ _known: weakref.WeakKeyDictionary[Analysis, dict[tuple[Scope, int], tuple[Functi
 def lead_of(call: n.Call, moment: Moment, project: Analysis, depth: int = 0) -> Lead:
     """Return where a call leads, by what it calls and by the functions that it is given."""
     callees = project.evaluate(call.func, moment)
-    found = lead_of_values(callees, project, depth)
+    home = moment.scope.module if depth else None
+    found = lead_of_values(callees, project, depth, home)
     if isinstance(call.func, n.Attribute) and call.func.attr == "apply":
         # A linen module runs its `__call__` through `apply`.
-        found |= lead_of_values(project.evaluate(call.func.value, moment), project, depth)
+        found |= lead_of_values(project.evaluate(call.func.value, moment), project, depth, home)
     for argument in call.args:
         if isinstance(argument.value, _CALLABLE) and not any(_only_makes(callee) for callee in callees):
-            found |= lead_of_values(project.evaluate(argument.value, moment), project, depth, called=False)
+            values = project.evaluate(argument.value, moment)
+            found |= lead_of_values(values, project, depth, home, called=False)
     return found
 
 
@@ -80,42 +83,53 @@ def _only_makes(callee: Value) -> bool:
 
 
 def lead_of_values(
-    values: Iterable[Value], project: Analysis, depth: int = 0, *, called: bool = True
+    values: Iterable[Value],
+    project: Analysis,
+    depth: int = 0,
+    home: Module | None = None,
+    *,
+    called: bool = True,
 ) -> Lead:
-    """Return where calling one of `values` leads; an object that is only an argument leads nowhere."""
+    """Return where calling one of `values` leads; an object that is only an argument leads nowhere.
+
+    Functions of other files than `home` are named but not gone into: a file sees one step beyond itself.
+    """
     found = _NOWHERE
     for value in values:
         if called or not isinstance(value, Instance | ClassRef):
-            found |= _lead_of_value(value, project, depth)
+            found |= _lead_of_value(value, project, depth, home)
     return found
 
 
-def _lead_of_value(value: Value, project: Analysis, depth: int) -> Lead:
+def _lead_of_value(value: Value, project: Analysis, depth: int, home: Module | None) -> Lead:
     match value:
         case Wrapped():
-            inside = lead_of_values(value.site.bodies, project, depth)
+            inside = lead_of_values(value.site.bodies, project, depth, home)
             return inside | Lead(frozenset({value.site}))
         case Transformed():
-            return lead_of_values(value.inner, project, depth) | Lead(derives=is_derivative(value.dotted))
+            inside = lead_of_values(value.inner, project, depth, home)
+            return inside | Lead(derives=is_derivative(value.dotted))
         case External():
             return Lead(derives=is_derivative(value.dotted))
         case Partial():
-            return _lead_of_value(value.target, project, depth)
+            return _lead_of_value(value.target, project, depth, home)
         case FunctionRef():
-            return Lead(functions=frozenset({value.scope})) | _lead_of_frame(value, project, depth)
+            found = Lead(functions=frozenset({value.scope}))
+            is_near = home is None or value.scope.module is home
+            return found | _lead_of_frame(value, project, depth) if is_near else found
         case ClassRef():
-            return _lead_of_class(value, project, depth)
+            return _lead_of_class(value, project, depth, home)
         case Instance():
-            return _lead_of_class(value.cls, project, depth)
+            return _lead_of_class(value.cls, project, depth, home)
     return _NOWHERE
 
 
-def _lead_of_class(cls: ClassRef, project: Analysis, depth: int) -> Lead:
+def _lead_of_class(cls: ClassRef, project: Analysis, depth: int, home: Module | None) -> Lead:
     found = Lead(functions=frozenset({cls.scope}))
     for name in ("__call__", "setup"):
         method = project.method(cls.scope, name)
         if method is not None:
-            found |= _lead_of_value(method, project, depth)
+            found |= _lead_of_value(method, project, depth, home)
     return found
 
 
@@ -123,7 +137,7 @@ def _lead_of_frame(function: FunctionRef, project: Analysis, depth: int) -> Lead
     """Return where the calls in a function lead."""
     known = _known.setdefault(project, {})
     key = (function.scope, id(function.env))
-    if key not in known and depth < _DEEPEST:
+    if key not in known and depth < _DEEPEST and function.scope.module.matters:
         known[key] = (function, _NOWHERE)  # what it finds on a way back to itself
         found = _NOWHERE
         for event in list(function.scope.events):

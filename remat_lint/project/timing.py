@@ -16,7 +16,16 @@ from remat_lint.project.leads import compiled_by, lead_of, lead_of_values
 from remat_lint.project.modules import Module
 from remat_lint.project.scopes import Event, LoopNode, Scope, reaching
 from remat_lint.project.traversal import walk
-from remat_lint.project.values import External, Given, Moment, Value, WrapSite
+from remat_lint.project.values import (
+    ClassRef,
+    External,
+    FunctionRef,
+    Given,
+    Instance,
+    Moment,
+    Value,
+    WrapSite,
+)
 
 CLOCKS = frozenset(
     {
@@ -81,7 +90,7 @@ class TimedCall:
 
 def timed_calls(module: Module, project: Analysis) -> tuple[TimedCall, ...]:
     """Return the timed regions of a module that call something checkpointed."""
-    if _SPELLED.search(module.source.text) is None:
+    if not project.wrap_sites(module) or _SPELLED.search(module.source.text) is None:
         return ()
     _load(module)
     frames = (module.scope, *(scope for scope in list(module.builder.scopes.values())))
@@ -212,12 +221,19 @@ def _timed(event: Event, frame: Scope, project: Analysis) -> Timed | None:
     assert isinstance(call, n.Call)
     moment = Moment(event.scope, event)
     values = project.evaluate(call.func, moment)
-    if any(isinstance(value, External) for value in values):
+    if any(isinstance(value, External) or _is_elsewhere(value, frame) for value in values):
         return None
     if any(isinstance(value, Given) and value.scope is frame for value in values):
         values = _given(values, frame, project)
     sites = lead_of(call, moment, project).sites | lead_of_values(values, project).sites
     return Timed(event, call, sites, compiled_by(values)) if sites else None
+
+
+def _is_elsewhere(value: Value, frame: Scope) -> bool:
+    """Whether a value is a plain function or a class of another file: what it does all in all is no one computation."""
+    if isinstance(value, FunctionRef | ClassRef):
+        return value.scope.module is not frame.module
+    return isinstance(value, Instance) and value.cls.scope.module is not frame.module
 
 
 def _given(values: tuple[Value, ...], frame: Scope, project: Analysis) -> tuple[Value, ...]:
