@@ -66,7 +66,8 @@ class Comparison:
         operands: the two expressions that are compared.
         sides: what they were computed by.
         is_mixed: whether one side is plain and the other one computes the same with a checkpoint.
-        tolerances: tolerances that are numbers in sight, with the argument that gives them.
+        tolerances: tolerances that are numbers in sight, with the expression that gives them; the name is empty for
+            a bound of a difference.
     """
 
     event: Event
@@ -166,7 +167,7 @@ def _comparison(
     sites = sides[0].lead.sites | sides[1].lead.sites
     if not sites:
         return None
-    tolerances = tuple(_tolerances(event, project))
+    tolerances = (*_tolerances(event, project), *_bound(node, event, project))
     return Comparison(event, node, (one, other), sides, _is_mixed(sides, project), tolerances)
 
 
@@ -222,6 +223,34 @@ def _is_comparing(node: n.Expression, moment: Moment, project: Analysis) -> bool
     return any(isinstance(value, External) and value.dotted in _COMPARING for value in values)
 
 
+def _bound(node: n.Expression, event: Event, project: Analysis) -> Iterator[tuple[str, float, n.Expression]]:
+    """Yield the number below which the size of a difference is to stay, under an empty name."""
+    parents, step = event.module.builder.parents, node
+    for above in parents.chain(node.at) if not _is_comparing_call(event, node, project) else ():
+        if isinstance(above, n.Operation) and above.op in ("<", "<=") and above.operands[0] is step:
+            for value in project.evaluate(above.operands[1], Moment(event.scope, event))[:1]:
+                number = _number(value)
+                if number is not None:
+                    yield "", number, above.operands[1]
+            return
+        if not isinstance(above, n.Call | n.Attribute):
+            return
+        step = above
+
+
+def _is_comparing_call(event: Event, node: n.Expression, project: Analysis) -> bool:
+    if not isinstance(node, n.Call):
+        return True
+    values = project.evaluate(node.func, Moment(event.scope, event))
+    return not any(isinstance(value, External) and value.dotted in _SIZES for value in values)
+
+
+def _number(value: Value) -> float | None:
+    node = value.node if isinstance(value, Data) else None
+    number = node.value if isinstance(node, n.Constant) else None
+    return float(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
+
+
 def _tolerances(event: Event, project: Analysis) -> Iterator[tuple[str, float, n.Expression]]:
     """Yield the tolerances of a call that are numbers in sight."""
     call = event.node
@@ -234,7 +263,6 @@ def _tolerances(event: Event, project: Analysis) -> Iterator[tuple[str, float, n
         position += argument.keyword is None
         if name in (*_TOLERANCES, "decimal", "places", "delta"):
             for value in project.evaluate(argument.value, Moment(event.scope, event))[:1]:
-                node = value.node if isinstance(value, Data) else None
-                number = node.value if isinstance(node, n.Constant) else None
-                if isinstance(number, int | float) and not isinstance(number, bool):
-                    yield name, float(number), argument.value
+                number = _number(value)
+                if number is not None:
+                    yield name, number, argument.value

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis
-from remat_lint.project.arguments import keyword
+from remat_lint.project.arguments import keyword, render
 from remat_lint.project.body import Body
 from remat_lint.project.scopes import ArmKey, Event, LoopNode, Scope, exclusive, reaching
 from remat_lint.project.values import External, FunctionRef, Moment
@@ -70,7 +70,7 @@ _OTHERS = frozenset(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyDraw:
-    """One random call: the variable that holds its key, the binding that gave it, and the numbers that are drawn."""
+    """One random call: the variable or item that holds its key, the binding that gave it, and the numbers that are drawn."""
 
     event: Event
     call: n.Call
@@ -153,11 +153,19 @@ def _draws(event: Event, uses: _Uses, depth: int = 0) -> Iterator[KeyDraw]:
 
 
 def _draw(event: Event, call: n.Call, key: n.Expression, draws: frozenset[str]) -> Iterator[KeyDraw]:
-    if not draws or not isinstance(key, n.Name):
+    item = isinstance(key, n.Subscript) and isinstance(key.index, n.Constant)
+    root = key.value if isinstance(key, n.Subscript) and item else key
+    if not draws or not isinstance(root, n.Name) or (item and _is_stored(root.id, event)):
         return
-    held = _held(key.id, event)
+    held = _held(root.id, event)
     if held is not None:
-        yield KeyDraw(event, call, key.id, held, draws, event.loops, event.arms)
+        yield KeyDraw(event, call, render(key), held, draws, event.loops, event.arms)
+
+
+def _is_stored(name: str, event: Event) -> bool:
+    """Whether the function writes into what a name holds."""
+    targets = [one.target for one in event.frame.events if one.kind == "store"]
+    return any(render(one).startswith(name) for one in targets if one is not None)
 
 
 def _held(name: str, event: Event) -> Event | Scope | None:

@@ -10,17 +10,27 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.timing import Timed, TimedCall, given_by
 from remat_lint.project.traversal import walk
+from remat_lint.project.values import External, Moment
 
 _SAID = re.compile(r"compil|warm|cold|trace", re.IGNORECASE)
 _AROUND = 3
+_MEANS = frozenset(
+    {
+        "builtins.sum",
+        "builtins.len",
+        "statistics.mean",
+        "statistics.fmean",
+        *(f"{package}.{name}" for package in ("numpy", "jax.numpy") for name in ("mean", "sum", "average")),
+    }
+)
 
 
 def compiles_inside(region: TimedCall, project: Analysis) -> Timed | None:
     """Return the call of a region that surely compiles in it, though nothing says that this is meant."""
-    if region.start.loops or _is_said(region):
+    if _is_said(region) or (region.start.loops and not _is_averaged(region, project)):
         return None
     first = region.calls[0]
-    if not first.compiled or not isinstance(first.call.func, n.Name) or _varies(first, region):
+    if not first.compiled or not isinstance(first.call.func, n.Name) or _varies(first):
         return None
     name, frame = first.call.func.id, region.frame
     binder = first.event.scope.find(name)
@@ -46,9 +56,36 @@ def _is_said(region: TimedCall) -> bool:
     return any(_SAID.search(line) for line in lines)
 
 
-def _varies(timed: Timed, region: TimedCall) -> bool:
-    """Whether a loop of the region gives the call other arguments in each round: the work itself, no measurement."""
-    loops = [loop for loop in timed.event.loops if loop not in region.start.loops]
+def _is_averaged(region: TimedCall, project: Analysis) -> bool:
+    """Whether a loop puts the times of its rounds into a list of which nothing but the mean is taken."""
+    module, frame = region.frame.module, region.frame
+    if region.loops or len(region.start.loops) != 1:
+        return False
+    for above in module.builder.parents.chain(region.stop.at):
+        if isinstance(above, n.Call) and isinstance(above.func, n.Attribute) and above.func.attr == "append":
+            owner = above.func.value
+            reads = (
+                [node for node in _reads(owner.id, frame) if node is not owner]
+                if isinstance(owner, n.Name)
+                else []
+            )
+            return bool(reads) and all(_is_in_mean(node, frame, project) for node in reads)
+    return False
+
+
+def _is_in_mean(node: n.Name, frame: Scope, project: Analysis) -> bool:
+    """Whether a list is the argument of something that adds all its items up, or of `len`."""
+    above = frame.module.builder.parents.of(node.at)
+    event = frame.module.happened(above.at) if isinstance(above, n.Call) else None
+    if not isinstance(above, n.Call) or event is None:
+        return False
+    values = project.evaluate(above.func, Moment(event.scope, event))
+    return any(isinstance(value, External) and value.dotted in _MEANS for value in values)
+
+
+def _varies(timed: Timed) -> bool:
+    """Whether a loop gives the call other arguments in each round: the work itself, no measurement."""
+    loops = timed.event.loops
     used = {part.id for part in walk(timed.call.args) if isinstance(part, n.Name)}
     for loop in loops:
         if isinstance(loop, n.Loop) and loop.target is None:

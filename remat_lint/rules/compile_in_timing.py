@@ -25,7 +25,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from remat_lint.facts import nodes as n
 from remat_lint.findings import Fix, Severity
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
@@ -140,6 +139,28 @@ class Model:
         return once()
 """,
         ),
+        Bad(
+            "the mean over a loop whose first round compiles",
+            """
+import time
+import jax
+import jax.numpy as jnp
+
+def measure(x, runs=5):
+    step = jax.jit(jax.checkpoint(lambda x: jnp.tanh(x @ x)))
+    times = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        jax.block_until_ready(step(x))
+#                             ^^^^^^^
+        times.append(time.perf_counter() - start)
+    return sum(times) / len(times)
+""",
+            message=(
+                "this is the first call of `step`, which compiles it: the measured time is that of compiling and the runs "
+                "together; call it once before the clock is started, then report several runs"
+            ),
+        ),
         Good(
             "warmed up first",
             """
@@ -210,8 +231,26 @@ def train(w, batches):
     return w
 """,
         ),
+        Good(
+            "the first of several times is left out of the mean",
+            """
+import statistics
+import time
+import jax
+import jax.numpy as jnp
+
+def measure(x):
+    step = jax.jit(jax.checkpoint(lambda x: jnp.tanh(x @ x)))
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        jax.block_until_ready(step(x))
+        times.append(time.perf_counter() - start)
+    return statistics.mean(times[1:]), min(times)
+""",
+        ),
         Miss(
-            "the first of several times in a list",
+            "the longest of several times",
             """
 import time
 import jax
@@ -224,7 +263,7 @@ def measure(x):
         start = time.perf_counter()
         jax.block_until_ready(step(x))
         times.append(time.perf_counter() - start)
-    return sum(times) / 5
+    return max(times)
 """,
         ),
     )
@@ -238,7 +277,7 @@ def measure(x):
         module = subject.frame.module
         message = (
             f"this is the first call of `{render(timed.call.func)}`, which compiles it: the measured time is that of "
-            f"compiling and {_runs(timed, subject)} together; call it once before the clock is started, then report "
+            f"compiling and {_runs(timed)} together; call it once before the clock is started, then report "
             f"several runs"
         )
         notes = (
@@ -251,6 +290,8 @@ def measure(x):
         """Put a first call in front of the clock."""
         region, timed = report.facts
         module = region.frame.module
+        if region.start.loops:
+            return None
         start = Place(module, region.start.at)
         line = module.source.line(start.span.start.row)
         indent = line[: len(line) - len(line.lstrip())]
@@ -265,7 +306,6 @@ def measure(x):
         )
 
 
-def _runs(timed: Timed, region: TimedCall) -> str:
-    """Return how many runs the region measures, in words."""
-    loops = [loop for loop in timed.event.loops if loop not in region.start.loops]
-    return "the runs" if any(isinstance(loop, n.Loop | n.Comprehension) for loop in loops) else "one run"
+def _runs(timed: Timed) -> str:
+    """Return how many runs are measured, in words."""
+    return "the runs" if timed.event.loops else "one run"

@@ -31,7 +31,7 @@ from remat_lint.project.comparisons import Comparison
 from remat_lint.project.traversal import walk
 from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent
 
-_HUGE = {"rtol": 0.3, "atol": 1.0, "delta": 1.0}
+_HUGE = {"rtol": 0.3, "atol": 1.0, "delta": 1.0, "": 1.0}
 _DIGITS = frozenset({"decimal", "places"})
 
 
@@ -112,6 +112,24 @@ def check(w, x):
     checked = jnp.where(jnp.isnan(gradient(layer_ck)(w)), 0.0, gradient(layer_ck)(w))
     assert jnp.allclose(plain, checked)
 #          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+        ),
+        Bad(
+            "a bound of the difference that is far too large",
+            """
+import jax
+import jax.numpy as jnp
+
+LIMIT = 50.0
+
+def layer(w, x):
+    return jnp.tanh(x @ w).sum()
+
+def test_gradients():
+    w, x = jnp.eye(2), jnp.ones((1, 2))
+    a, b = jax.grad(layer)(w, x), jax.grad(jax.checkpoint(layer))(w, x)
+    assert float(jnp.max(jnp.abs(a - b))) < LIMIT
+#                                           ^^^^^
 """,
         ),
         Good(
@@ -209,8 +227,9 @@ def test_layer():
         above = next(
             (one for one in _arguments(comparison) if one.value is argument and one.keyword is not None), None
         )
+        given = f"`{name}={number}`" if name else f"a bound of {number}"
         message = (
-            f"`{name}={number}` accepts almost any difference between plain and checkpointed values, which agree to a few "
+            f"{given} accepts almost any difference between plain and checkpointed values, which agree to a few "
             f"units in the last place; take a tolerance that fits the dtype"
         )
         return Report(Place(module, (above or argument).at), message, self.severity)

@@ -101,6 +101,19 @@ class Net:
                 "are not independent; split the key first"
             ),
         ),
+        Bad(
+            "one item of several keys",
+            """
+import jax
+
+@jax.checkpoint
+def block(x, key):
+    keys = jax.random.split(key)
+    x = x + jax.random.normal(keys[0], x.shape)
+    return x * jax.random.bernoulli(keys[0], 0.9, x.shape) + jax.random.normal(keys[1], x.shape)
+#              ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+""",
+        ),
         Good(
             "split, folded in, or in branches",
             """
@@ -160,13 +173,13 @@ def block(x, key):
 """,
         ),
         Miss(
-            "a key in a container",
+            "a key in an attribute",
             """
 import jax
 
 @jax.checkpoint
-def block(x, keys):
-    return x + jax.random.normal(keys["a"], x.shape) + jax.random.normal(keys["a"], x.shape)
+def block(x, state):
+    return x + jax.random.normal(state.key, x.shape) + jax.random.normal(state.key, x.shape)
 """,
         ),
     )
@@ -201,7 +214,7 @@ def block(x, keys):
     def fix(self, report: Report, project: Analysis) -> Fix | None:
         """Split the key in front of the second draw."""
         draw = report.facts
-        if draw is None or draw.loops:
+        if draw is None or draw.loops or not draw.name.isidentifier():
             return None
         module = report.place.module
         statement: n.Node | None = None
