@@ -393,5 +393,6 @@ def run(x):
             for site in project.sites.values()
             if any(other.scope is function.scope for other in site.functions)
         )
+        sites = tuple(sorted(sites, key=lambda site: (str(site.event.module.path), site.at)))
         edits = ArgumentEdit(function, sites, stale.read.access, project).edits()
         return unsafe(f"Pass `{stale.read.access}` as an argument", *edits) if edits else None
