@@ -131,7 +131,7 @@ class Analysis(Resolver):
         """Return where things are used in the module in which the user sees a site."""
         from remat_lint.project.placement import Placement  # noqa: PLC0415 - it asks this class in turn
 
-        module = self._home(site)
+        module = self.home(site)
         self.wrap_sites(module)
         key = (module, len(module.builder.happened))
         if key not in self._placements:
@@ -147,7 +147,7 @@ class Analysis(Resolver):
             module.load()
             self._find_sites(module)
             sites = self._sites_in(module)
-            relayed = [site for site in self.factories.relayed if self._home(site) is module]
+            relayed = [site for site in self.factories.relayed if self.home(site) is module]
             if sites or relayed:
                 module.load_around(at for site in (*sites, *relayed) for at in self._places(site))
                 self._survey(module)
@@ -156,7 +156,7 @@ class Analysis(Resolver):
         return self._surveyed[module]
 
     def _sites_in(self, module: Module) -> tuple[WrapSite, ...]:
-        found = {id(site): site for site in list(self.sites.values()) if self._home(site) is module}
+        found = {id(site): site for site in list(self.sites.values()) if self.home(site) is module}
         return tuple(sorted(found.values(), key=lambda site: (self.place(site).order, site.at)))
 
     def _places(self, site: WrapSite) -> Iterator[int]:
@@ -176,14 +176,15 @@ class Analysis(Resolver):
         Rules are not asked about them: what is wrapped stands in the callee, whose own site they judge.
         """
         self.wrap_sites(module)
-        found = [site for site in self.factories.relayed if self._home(site) is module]
+        found = [site for site in self.factories.relayed if self.home(site) is module]
         return tuple(sorted(found, key=lambda site: (self.place(site).order, site.at)))
 
     def place(self, site: WrapSite) -> Event:
         """Return the event at which the user sees the site: the call of a factory, or the wrapper itself."""
         return site.via[0] if site.via else site.event
 
-    def _home(self, site: WrapSite) -> Module:
+    def home(self, site: WrapSite) -> Module:
+        """Return the module in which the user sees a site."""
         return self.place(site).module
 
     def _survey(self, module: Module) -> None:
@@ -319,9 +320,10 @@ class Analysis(Resolver):
         """Return the visible calls of what a site returned, in the modules surveyed so far."""
         return tuple(self._site_calls.get(site, ()))
 
-    def activations(self, scope: Scope) -> tuple[Activation, ...]:
-        """Return the events that run a function, in the modules surveyed so far."""
-        return tuple(self._activations.get(scope, ()))
+    def activations(self, scope: Scope, home: Module | None = None) -> tuple[Activation, ...]:
+        """Return the events that run a function, in the modules surveyed so far, or in one of them."""
+        found = self._activations.get(scope, ())
+        return tuple(one for one in found if home is None or one.event.module is home)
 
 
 def _scopes(scope: Scope) -> Iterator[Scope]:

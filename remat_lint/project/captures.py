@@ -6,7 +6,7 @@ functions belong to the function, and so do those of helpers that it calls: they
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from remat_lint.facts import nodes as n
@@ -15,10 +15,11 @@ from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import function_arguments
 from remat_lint.project.modules import Module
 from remat_lint.project.parents import inside
-from remat_lint.project.scopes import Event, Scope
+from remat_lint.project.scopes import Scope
 from remat_lint.project.values import Access, External, FunctionRef, Instance, Moment, Value, Wrapped
 
-DEEPEST_HELPER = 3
+LONGEST_WAY = 8
+"""An object that holds another one of its kind would give ways without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,15 @@ class Captures:
     def __init__(self, project: Analysis) -> None:
         self.project = project
         self._own: dict[Scope, tuple[Read, ...]] = {}
+        self._helpers: dict[Scope, tuple[FunctionRef, ...]] = {}
+        self._joined: dict[Scope, dict[Access, Read]] = {}
 
     def reads(self, function: FunctionRef) -> tuple[Read, ...]:
         """Return the outside reads of one function object, as seen by whoever holds it."""
+        if function.scope not in self._joined:
+            self._join(function.scope)
         found: dict[Access, Read] = {}
-        for read in self._reach(function.scope, 0, ()):
+        for read in self._joined[function.scope].values():
             access = read.access
             receiver = function.receiver
             if (
@@ -52,41 +57,62 @@ class Captures:
             found.setdefault(access, Read(access, read.module, read.at))
         return tuple(found.values())
 
-    def _reach(self, scope: Scope, depth: int, above: tuple[Scope, ...]) -> tuple[Read, ...]:
-        """Return the reads of a function and of the helpers it calls, rooted outside the function."""
-        own = list(self._reads_of(scope))
-        if depth < DEEPEST_HELPER:
-            for event in _events_inside(scope):
-                if isinstance(event.node, n.Call):
-                    for callee in self.project.evaluate(event.node.func, Moment(event.scope, event)):
-                        helper = self._helper(callee)
-                        if (
-                            helper is not None
-                            and helper.scope not in (scope, *above)
-                            and not scope.encloses(helper.scope)
-                        ):
-                            own += self._from_helper(helper, scope, depth, above)
-        return tuple(read for read in own if not scope.encloses(read.access.scope))
+    def _join(self, start: Scope) -> None:
+        """Work out the reads of a function and of all helpers that it reaches: a change goes on to the callers."""
+        callers = self._callers(start)
+        changed = dict.fromkeys(reversed([*callers]))
+        for scope in changed:
+            if scope not in self._joined:
+                own = (read for read in self._reads_of(scope) if not scope.encloses(read.access.scope))
+                self._joined[scope] = _first_each(own)
+        while changed:
+            scope = next(iter(changed))
+            del changed[scope]
+            for caller, helper in callers[scope]:
+                if self._take_over(caller, helper):
+                    changed[caller] = None
 
-    def _helper(self, callee: object) -> FunctionRef | None:
-        if isinstance(callee, Wrapped) and len(callee.site.functions) == 1:
-            return callee.site.functions[0]
-        if isinstance(callee, Instance):
-            return self.project.method(callee.cls.scope, "__call__")
-        return callee if isinstance(callee, FunctionRef) else None
+    def _callers(self, start: Scope) -> dict[Scope, list[tuple[Scope, FunctionRef]]]:
+        """Return who calls each function that `start` reaches; what is joined already is not looked into."""
+        callers: dict[Scope, list[tuple[Scope, FunctionRef]]] = {start: []}
+        todo = [start]
+        while todo:
+            scope = todo.pop()
+            for helper in self._helpers_of(scope):
+                if helper.scope not in callers and helper.scope not in self._joined:
+                    todo.append(helper.scope)
+                callers.setdefault(helper.scope, []).append((scope, helper))
+        return callers
 
-    def _from_helper(
-        self, helper: FunctionRef, scope: Scope, depth: int, above: tuple[Scope, ...]
-    ) -> list[Read]:
-        reads = []
-        for read in self._reach(helper.scope, depth + 1, (*above, scope)):
-            access, cls = read.access, helper.scope.owner_class
-            if cls is not None and access.scope is cls and not access.name:
-                if helper.receiver is None or helper.receiver.access is None:
-                    continue
-                access = access.rebase(Access(cls, ""), helper.receiver.access)
-            reads.append(Read(access, read.module, read.at))
-        return reads
+    def _take_over(self, scope: Scope, helper: FunctionRef) -> bool:
+        """Give a function the reads of a helper; whether there are new ones among them."""
+        known = self._joined[scope]
+        before = len(known)
+        for read in self._from_helper(helper):
+            if not scope.encloses(read.access.scope) and len(read.access.steps) <= LONGEST_WAY:
+                known.setdefault(read.access, read)
+        return len(known) > before
+
+    def _helpers_of(self, scope: Scope) -> tuple[FunctionRef, ...]:
+        """Return the functions outside of a function that it, or a function in it, runs."""
+        if scope not in self._helpers:
+            found: list[FunctionRef] = []
+            for inner in _functions_inside(scope):
+                found += [entry.function for entry in self.project.callgraph.calls(inner)]
+                found += self._checkpointed(inner)
+            self._helpers[scope] = tuple(one for one in found if not scope.encloses(one.scope))
+        return self._helpers[scope]
+
+    def _checkpointed(self, scope: Scope) -> Iterator[FunctionRef]:
+        """Yield the functions that a function runs through wrappers of their own."""
+        for event in list(scope.events):
+            if event.kind == "call" and isinstance(event.node, n.Call):
+                for callee in self.project.evaluate(event.node.func, Moment(event.scope, event)):
+                    if isinstance(callee, Wrapped) and len(callee.site.functions) == 1:
+                        yield callee.site.functions[0]
+
+    def _from_helper(self, helper: FunctionRef) -> list[Read]:
+        return _as_called(helper, self._joined.get(helper.scope, {}).values())
 
     def _reads_of(self, scope: Scope) -> tuple[Read, ...]:
         if scope not in self._own:
@@ -126,7 +152,7 @@ class Captures:
                 access = base.access or self.project.access(node.value, scope)
                 if getter is not None and getter is not scope:
                     holder = Instance(base.cls, access, base.made)
-                    for read in self._from_helper(FunctionRef(getter, None, holder), scope, 1, ()):
+                    for read in _as_called(FunctionRef(getter, None, holder), self._reads_of(getter)):
                         yield Read(read.access, scope.module, node.at)
 
     def _walk_call(self, node: n.Call, scope: Scope) -> Iterator[Read]:
@@ -167,6 +193,26 @@ class Captures:
             yield from self._walk(statement, inner)
 
 
+def _first_each(reads: Iterable[Read]) -> dict[Access, Read]:
+    found: dict[Access, Read] = {}
+    for read in reads:
+        found.setdefault(read.access, read)
+    return found
+
+
+def _as_called(helper: FunctionRef, found: Iterable[Read]) -> list[Read]:
+    """Return the reads of a helper as its caller sees them; those of an object that is not known are left out."""
+    reads = []
+    for read in found:
+        access, cls = read.access, helper.scope.owner_class
+        if cls is not None and access.scope is cls and not access.name:
+            if helper.receiver is None or helper.receiver.access is None:
+                continue
+            access = access.rebase(Access(cls, ""), helper.receiver.access)
+        reads.append(Read(access, read.module, read.at))
+    return reads
+
+
 def _host_functions(node: n.Call, callees: tuple[Value, ...]) -> tuple[n.Expression, ...]:
     """Return the arguments that run on the host at every call, so that nothing they read is frozen."""
     for callee in callees:
@@ -205,8 +251,8 @@ def _target_indices(target: n.Node) -> list[n.Node]:
     return [index for part in inside(target) for index in _target_indices(part)]
 
 
-def _events_inside(scope: Scope) -> Iterator[Event]:
-    """Yield the events of a function and of the functions defined in it."""
-    yield from scope.events
-    for child in scope.children:
-        yield from _events_inside(child)
+def _functions_inside(scope: Scope) -> Iterator[Scope]:
+    """Yield a function and those defined in it."""
+    yield scope
+    for child in list(scope.children):
+        yield from _functions_inside(child)

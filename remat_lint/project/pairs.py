@@ -214,7 +214,9 @@ def _is_settled(where: Scope, story: Story, project: Analysis, height: int) -> b
         return True
     if height > HIGHEST:
         return False
-    runs = [one.event.frame for one in project.activations(where) if not where.encloses(one.event.frame)]
+    home = project.home(story.site)
+    found = project.activations(where, home)
+    runs = [one.event.frame for one in found if not where.encloses(one.event.frame)]
     if runs:
         return all(_is_settled(frame, story, project, height + 1) for frame in runs)
     if is_named_as_maker(where):

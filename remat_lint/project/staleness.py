@@ -12,6 +12,7 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.effects import STATIC_ATTRIBUTES
 from remat_lint.project.analysis import Analysis, SiteCall
 from remat_lint.project.captures import Read
+from remat_lint.project.modules import Module
 from remat_lint.project.pairs import Stale, Story, Use, find_pair
 from remat_lint.project.preparation import changing
 from remat_lint.project.scopes import Event, Scope
@@ -53,7 +54,10 @@ class Staleness:
 
     def _of_function(self, site: WrapSite, function: FunctionRef) -> Iterator[Stale | str]:
         """Yield what goes stale in one function object that a site wraps."""
-        calls = [call for call in self._calls(site, function) if not call.cached]
+        home = self.project.home(site)
+        calls = [
+            call for call in self._calls(site, function) if not call.cached and call.event.module is home
+        ]
         reads = [read for read in self.captures.reads(function) if not _is_static(read.access)]
         mine = [call for call in calls if call.site is site]
         if not calls:
@@ -106,10 +110,10 @@ class Staleness:
     def _find(
         self, site: WrapSite, function: FunctionRef, read: Read, calls: list[SiteCall], born: Event | None
     ) -> Stale | None:
-        bound = born.frame if born is not None else None
+        bound, home = born.frame if born is not None else None, self.project.home(site)
         uses: dict[Scope, list[Use]] = {}
         for call in calls:
-            for seen in occurrences(call.event, bound, self.project, call.holders):
+            for seen in occurrences(call.event, bound, self.project, call.holders, home):
                 uses.setdefault(seen.frame, []).append(Use(call, seen))
         for here in uses.values():
             here.sort(key=lambda use: _place(use.call.event, use.at))
@@ -118,20 +122,27 @@ class Staleness:
         shown = [
             write
             for way in ways
-            for write in self.writes.to(way)
+            for write in self._writes(way, home)
             if not function.scope.encloses(write.event.frame) and self._shows(read, write, function)
         ]
         writes = [
             (write, seen)
             for write in changing(shown, self.project)
             for seen in occurrences(
-                write.event, write.access.scope.frame if write.access.name else None, self.project
+                write.event, write.access.scope.frame if write.access.name else None, self.project, home=home
             )
             if not self._is_of_trace(seen, function)
         ]
         # The order in which statements were parsed must not choose the story that is told.
         writes.sort(key=lambda pair: _place(pair[0].event, pair[1]))
         return find_pair(Story(site, function, read, born, uses, writes), self.project)
+
+    def _writes(self, way: Access, home: Module) -> tuple[Write, ...]:
+        """Return the writes to something; of a class of another file its own methods are read for it."""
+        step = way.steps[0] if way.steps else ("", None)
+        if way.scope.kind == "class" and way.scope.module is not home and step[0] == ".":
+            way.scope.module.load_stores(way.scope, str(step[1]))
+        return self.writes.to(way)
 
     def _is_of_trace(self, seen: Occurrence, function: FunctionRef) -> bool:
         """Whether a write happens because the function runs: no call replays it, and none is late for it."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from remat_lint.facts import nodes as n
 from remat_lint.project import traversal
 from remat_lint.project.analysis import Activation, Analysis
+from remat_lint.project.modules import Module
 from remat_lint.project.scopes import ArmKey, Event, LoopNode, Scope
 from remat_lint.project.values import Access
 
@@ -71,7 +72,11 @@ class Occurrence:
 
 
 def occurrences(
-    event: Event, bound: Scope | None, project: Analysis, rebased: tuple[tuple[Access, Access], ...] = ()
+    event: Event,
+    bound: Scope | None,
+    project: Analysis,
+    rebased: tuple[tuple[Access, Access], ...] = (),
+    home: Module | None = None,
 ) -> Iterator[Occurrence]:
     """Yield an event in its own frame and in the frames that call it, up to three calls away.
 
@@ -81,6 +86,7 @@ def occurrences(
             that frame; None if there is none.
         project: tells who calls whom.
         rebased: what methods call `self` and the frame of the event spells otherwise.
+        home: the module whose calls count; None for all that are known.
     """
     seen: set[tuple[int, int]] = set()
     todo = [(Occurrence(event, event, rebased, None, (event,)), 0)]
@@ -93,7 +99,7 @@ def occurrences(
         frame = step.frame
         if height >= HIGHEST or frame.kind != "function" or (bound is not None and frame.encloses(bound)):
             continue
-        for activation in project.activations(frame):
+        for activation in project.activations(frame, home):
             if (activation.cached and not _is_fresh(activation)) or activation.event.frame is frame:
                 continue
             rebased = step.rebased

@@ -33,18 +33,23 @@ class Writes:
 
     def __init__(self, project: Analysis) -> None:
         self.project = project
+        self._known: dict[Module, int] = {}
         self._tables: dict[Module, dict[tuple[int, str], list[Write]]] = {}
 
     def to(self, access: Access) -> tuple[Write, ...]:
-        """Return the writes that change what `access` gives, in the module of its root."""
+        """Return the writes that change what `access` gives, in the module of its root, in the order of the text."""
         module = access.scope.module
-        if module not in self._tables:
+        known = len(module.loader.loaded)
+        if self._known.get(module) != known:
+            self._known[module] = known
             table: dict[tuple[int, str], list[Write]] = {}
             for write in self._all(module):
                 table.setdefault((id(write.access.scope), write.access.name), []).append(write)
             self._tables[module] = table
         found = self._tables[module].get((id(access.scope), access.name), ())
-        return tuple(write for write in found if access.overlaps(write.access))
+        overlapping = (write for write in found if access.overlaps(write.access))
+        # Chunks are parsed in any order; what is told first must not depend on it.
+        return tuple(sorted(overlapping, key=lambda write: write.event.at))
 
     def _all(self, module: Module) -> Iterator[Write]:
         for scope in [module.scope, *module.builder.scopes.values()]:
