@@ -18,6 +18,7 @@ from remat_lint.project.traversal import walk
 from remat_lint.project.values import Moment
 
 _COUNTS_TRACES = re.compile(r"trac|compil|jit", re.IGNORECASE)
+_MAKES_NAMES = re.compile(r"name|uniq|fresh|uid|(?:^|_|\b)ids?(?:_|\b)", re.IGNORECASE)
 _PLAIN = frozenset({"", "list", "dict", "object", "class", "module", "function"})
 
 
@@ -33,7 +34,8 @@ class Step:
 def steps(body: Body, project: Analysis) -> Iterator[Step]:
     """Yield the updates of what lives outside a body by a Python value that depends on the value before.
 
-    What is put back in the same body, as the depth of a context is, and what counts traces on purpose is left out.
+    What is put back in the same body, as the depth of a context is, and what counts traces on purpose is left out;
+    so is what gives names to things in a function that the body calls.
     """
     taint = Taint(body, project)
     holders = Holders(body, taint, project)
@@ -45,8 +47,12 @@ def steps(body: Body, project: Analysis) -> Iterator[Step]:
         if step is not None
     ]
     for step in found:
-        if not _COUNTS_TRACES.search(render(step.target)) and not _is_put_back(step, body):
-            yield step
+        if _COUNTS_TRACES.search(render(step.target)) or _is_put_back(step, body):
+            continue
+        far = not body.root.function.scope.encloses(step.event.frame)
+        if far and _MAKES_NAMES.search(f"{render(step.target)} {step.event.frame.name}"):
+            continue
+        yield step
 
 
 def _step(event: Event, body: Body, taint: Taint, holders: Holders) -> Step | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,10 +11,12 @@ from remat_lint.jaxapi.effects import CLOCK_WITH_ARGUMENT, GENERATORS, IN_PLACE_
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.body import Body
 from remat_lint.project.holders import Holders
+from remat_lint.project.levels import COMPUTES, Level
 from remat_lint.project.scopes import Event
 from remat_lint.project.taint import Taint
 from remat_lint.project.values import External, Instance, Moment, Result
 
+_FOR_NAMES = ("uuid.", "secrets.", "os.")
 _ITERATORS = frozenset(
     {
         *(f"builtins.{name}" for name in ("iter", "enumerate", "zip", "map", "filter", "reversed")),
@@ -36,11 +39,24 @@ def draws(body: Body, project: Analysis) -> Iterator[Draw]:
     """Yield the draws of a body in the order of the text, each once."""
     holders = Holders(body, Taint(body, project), project)
     for scope in body.scopes:
+        far = not body.root.function.scope.encloses(scope)
         for event in scope.events:
             if event.kind == "call" and isinstance(event.node, n.Call):
                 draw = _draw(event, event.node, holders)
-                if draw is not None:
+                if draw is not None and not (far and _is_aside(draw, holders)):
                     yield draw
+
+
+def _is_aside(draw: Draw, holders: Holders) -> bool:
+    """Whether what a helper draws may be for messages or names only: no sum or product takes it in."""
+    if draw.kind == "randomness" and not draw.dotted.startswith(_FOR_NAMES):
+        return False
+    above = draw.event.module.builder.parents.chain(draw.call.at)
+    moment = Moment(draw.event.scope, draw.event)
+    for part in itertools.takewhile(lambda node: isinstance(node, n.Expression), above):
+        if isinstance(part, n.Operation) and part.op in COMPUTES:
+            return holders.taint.level(part, moment) is not Level.TRACED
+    return True
 
 
 def _draw(event: Event, call: n.Call, holders: Holders) -> Draw | None:

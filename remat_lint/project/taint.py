@@ -347,11 +347,14 @@ class Taint:
 
     def _is_eager(self, moment: Moment) -> bool:
         """Whether `jax.ensure_compile_time_eval` makes the calls here compute at once."""
-        guards = moment.event.guards if moment.event is not None else ()
+        events = [] if moment.event is None else [moment.event]
+        if moment.scope.frame in self.body.entries:
+            events += self.body.calls_to(moment.scope.frame)
         return any(
-            isinstance(guard, n.With)
-            and any(isinstance(c, n.Call) and self.dotted(c.func, moment) == _EAGER for c, _ in guard.items)
-            for guard in guards
+            isinstance(context, n.Call) and self.dotted(context.func, Moment(event.scope, event)) == _EAGER
+            for event in events
+            for guard in event.guards
+            for context, _ in (guard.items if isinstance(guard, n.With) else ())
         )
 
     def _mapped(self, node: n.Call, moment: Moment) -> Level:
