@@ -1,7 +1,6 @@
 """What a checkpointed function does to the host: Python output while it is traced, callbacks when it executes.
 
-`host_effects` answers for the code of one body, the functions defined in it and helpers beside it; the rules ask
-nothing else, so that summaries of functions further away can be added here.
+`host_effects` answers for the code of one body: how far that goes is for the rule to say when it asks for the body.
 """
 
 from __future__ import annotations

@@ -10,13 +10,21 @@ from __future__ import annotations
 from enum import Flag, auto
 
 from remat_lint.facts import nodes as n
-from remat_lint.jaxapi.effects import GENERATORS, MUTATING_METHODS, classify_impure
+from remat_lint.jaxapi.effects import (
+    CHECKS,
+    DEBUG_CALLBACKS,
+    GENERATORS,
+    HOST_CALLBACKS,
+    MUTATING_METHODS,
+    classify_impure,
+)
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.callgraph import Entry
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.values import External, Moment
 
 _DRAWS = frozenset[str]().union(*(generator.draws for generator in GENERATORS.values()))
+_CALLBACKS = CHECKS | DEBUG_CALLBACKS | HOST_CALLBACKS
 _SETTERS = frozenset({"setattr", "__setattr__"})
 
 
@@ -24,13 +32,15 @@ class Effect(Flag):
     """What a function may do.
 
     DRAWS asks the host for a number, the time or the next item; WRITES puts something into an object that it did not
-    make, or into a variable around it; MOVES makes such a value from the one before.
+    make, or into a variable around it; MOVES makes such a value from the one before; CALLS_BACK calls the host when
+    the program executes.
     """
 
     NONE = 0
     DRAWS = auto()
     WRITES = auto()
     MOVES = auto()
+    CALLS_BACK = auto()
 
 
 class Summaries:
@@ -120,12 +130,17 @@ class Summaries:
         if last in _SETTERS:
             return Effect.WRITES
         moment = Moment(event.scope, event)
+        found = Effect.NONE
         for callee in self.project.evaluate(func, moment):
-            if isinstance(callee, External) and (
-                callee.dotted == "builtins.next" or classify_impure(callee.dotted) in ("randomness", "clock")
-            ):
-                return Effect.DRAWS
-        return Effect.NONE
+            if isinstance(callee, External):
+                found |= _of_external(callee.dotted)
+        return found
+
+
+def _of_external(dotted: str) -> Effect:
+    if dotted == "builtins.next" or classify_impure(dotted) in ("randomness", "clock"):
+        return Effect.DRAWS
+    return Effect.CALLS_BACK if dotted in _CALLBACKS else Effect.NONE
 
 
 def _is_foreign(node: n.Expression, event: Event, scope: Scope) -> bool:

@@ -34,10 +34,12 @@ from remat_lint.project.hosteffects import (
     host_effects,
     is_everything_saved,
 )
+from remat_lint.project.summaries import Effect
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected, expected_at_calls
 from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent
+from remat_lint.rules.ways import inside, way
 
 _OLD = "<0.10"
 _ERRORS = ("NotImplementedError", "ValueError", "Exception")
@@ -207,7 +209,7 @@ def layer(x):
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report each call of the host in the functions that the site's trace runs."""
-        for body in bodies(subject, project):
+        for body in bodies(subject, project, Effect.CALLS_BACK):
             found = list(host_effects(body, project, "io", "pure", "check"))
             for effect in found:
                 yield self._answer(effect, body, project)
@@ -229,7 +231,7 @@ def layer(x):
 
     def _io(self, effect: HostEffect, body: Body, derived: Derivation, project: Analysis) -> Report:
         function = _named(body)
-        what = f"`{render(effect.call.func)}` inside of the checkpointed {function}{when(project.place(body.site))}"
+        what = f"`{render(effect.call.func)}`{inside(body, effect.event.frame)} inside of the checkpointed {function}{when(project.place(body.site))}"
         advice = f"call it outside, on what {function} returns"
         if derived.seen is not None:
             message = f"{what} raises in the backward pass: JAX takes no derivative of a checkpoint with an `io_callback`; {advice}"
@@ -245,7 +247,7 @@ def layer(x):
     def _pure(self, effect: HostEffect, body: Body, project: Analysis) -> Report:
         function = _named(body)
         message = (
-            f"the host function of `{render(effect.call.func)}` is called again when the backward pass computes {function} "
+            f"the host function of `{render(effect.call.func)}`{inside(body, effect.event.frame)} is called again when the backward pass computes {function} "
             f"again{when(project.place(body.site))}: where it does not give the same for the same, the gradient is wrong; call it "
             f"outside, or make it pure"
         )
@@ -254,7 +256,7 @@ def layer(x):
     def _check(self, effect: HostEffect, body: Body, project: Analysis) -> Report:
         function = _named(body)
         message = (
-            f"`{render(effect.call.func)}` inside of the checkpointed {function}{when(project.place(body.site))} raises in the "
+            f"`{render(effect.call.func)}`{inside(body, effect.event.frame)} inside of the checkpointed {function}{when(project.place(body.site))} raises in the "
             f"backward pass on JAX older than 0.10; check outside of {function}"
         )
         severity = Severity.WARNING if project.jax.all(_OLD) else Severity.INFO
@@ -262,9 +264,9 @@ def layer(x):
         return Report(made.place, made.message, made.severity, made.notes, versions=_OLD)
 
     def _made(self, effect: HostEffect, body: Body, message: str, severity: Severity, *more: Note) -> Report:
-        site = body.site
-        note = Note(Place(site.event.module, site.at), f"it is checkpointed by {site.wrapper.qualname}")
-        return Report(Place(effect.event.module, effect.call.at), message, severity, (note, *more))
+        event = effect.event
+        notes = (*way(body, event.frame), *more)
+        return Report(Place(event.module, effect.call.at), message, severity, notes)
 
 
 def _named(body: Body) -> str:

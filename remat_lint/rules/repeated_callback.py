@@ -34,10 +34,12 @@ from remat_lint.project.hosteffects import (
     is_everything_saved,
     written_outside,
 )
+from remat_lint.project.summaries import Effect
 from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import in_test_file
-from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent
+from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent
+from remat_lint.rules.ways import inside, way
 
 
 class RepeatedCallback(Rule):
@@ -179,7 +181,7 @@ def layer(x):
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
         """Report each debug callback in the functions that the site's trace runs."""
-        for body in bodies(subject, project):
+        for body in bodies(subject, project, Effect.CALLS_BACK):
             found = list(host_effects(body, project, "debug"))
             if not found:
                 continue
@@ -202,10 +204,10 @@ def layer(x):
             else ""
         )
         message = (
-            f"`{render(effect.call.func)}` runs in the forward pass and again when the backward pass computes {function} "
+            f"`{render(effect.call.func)}`{inside(body, effect.event.frame)} runs in the forward pass and again when the backward pass computes {function} "
             f"again{when(project.place(site))}{changed}; return the value and do it outside of {function}"
         )
-        notes = [Note(Place(site.event.module, site.at), f"it is checkpointed by {site.wrapper.qualname}")]
+        notes = way(body, effect.event.frame)
         loud = written is not None and derived and not in_test_file(effect.event)
         severity = Severity.WARNING if loud else Severity.INFO
-        return Report(Place(effect.event.module, effect.call.at), message, severity, tuple(notes))
+        return Report(Place(effect.event.module, effect.call.at), message, severity, notes)

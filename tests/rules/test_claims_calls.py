@@ -17,6 +17,7 @@ import time
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental import io_callback
 
 SEEN, CACHE, count = [], {}, 0
 
@@ -54,6 +55,19 @@ def mask(n):
 def eager_mask(n):
     with jax.ensure_compile_time_eval():
         return mask(n)
+
+def log(x):
+    io_callback(lambda value: None, None, x)
+    return x
+
+def logged(x):
+    return log(x) * 2
+
+def tell(x):
+    jax.debug.callback(TOLD.append, x)
+    return x
+
+TOLD = []
 
 class Base:
     def __init__(self):
@@ -211,6 +225,32 @@ def shown():
 """,
         0.0,
     ),
+    "a callback two calls away": (
+        {"RML109"},
+        """
+@jax.checkpoint
+def layer(x):
+    return helpers.logged(x)
+
+def shown():
+    return [float(layer(1.0)), raised(lambda: jax.grad(layer)(1.0)) != ""]
+""",
+        [2.0, True],
+    ),
+    "a debug callback in another file": (
+        {"RML108"},
+        """
+@jax.checkpoint
+def layer(x):
+    return jnp.sin(helpers.tell(x))
+
+def shown():
+    jax.grad(layer)(1.0)
+    jax.effects_barrier()
+    return len(helpers.TOLD)
+""",
+        2,
+    ),
     "state of a base class": (
         {"RML103", "RML106"},
         """
@@ -292,6 +332,6 @@ def test_the_programs_do_what_the_rules_say(tmp_path):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_rules_speak_of_the_program_and_no_others_do(name, tmp_path: Path):
     write(name, tmp_path)
-    codes = ("RML101", "RML103", "RML104", "RML105", "RML106")
+    codes = ("RML101", "RML103", "RML104", "RML105", "RML106", "RML108", "RML109")
     found = Engine(Settings(root=tmp_path, select=codes)).check_paths([tmp_path / "program.py"]).findings
     assert {finding.code for finding in found} == PROGRAMS[name][0]
