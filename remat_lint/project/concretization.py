@@ -9,36 +9,22 @@ from remat_lint.facts import nodes as n
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.arguments import render
 from remat_lint.project.body import Body
+from remat_lint.project.conversions import CONCRETE, CONVERTING_METHODS, TRUTH, converts
 from remat_lint.project.levels import ARRAY_METHODS, COMPUTES, Level, compares
 from remat_lint.project.taint import Taint
 from remat_lint.project.values import Moment
 from remat_lint.project.visits import Visit, visits
 
-_CONCRETE = "ConcretizationTypeError"
-_CONVERSIONS = {
-    "float": _CONCRETE,
-    "int": _CONCRETE,
-    "complex": _CONCRETE,
-    "bool": "TracerBoolConversionError",
-}
-_METHODS = ("item", "tolist")
-_MATH = "math."
-_NUMPY = frozenset(
-    """array asarray sqrt exp log sin cos tanh abs maximum minimum where concatenate stack dot matmul outer isnan
-    isfinite isinf allclose median percentile clip unique count_nonzero histogram zeros_like ones_like copy float32
-    float64 int32 int64 linalg.norm""".split()  # noqa: SIM905 - a list of words
-)
-"""Functions of numpy that a tracer as operand makes raise; `numpy.sum` and its like call a method of the tracer."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Concretization:
-    """One use: the node, where it stands, its text for a message, and the exception."""
+    """One use: the node, where it stands, its text for a message, the exception, and the value that it needs."""
 
     node: n.Expression
     visit: Visit
     text: str
     error: str
+    operand: n.Expression
 
 
 class Concretizations:
@@ -57,6 +43,9 @@ class Concretizations:
         match visit.node:
             case n.Call() as node:
                 yield from self._call(node, visit)
+            case n.Format(value=value, spec=spec) if spec and self.is_array(value, visit.moment):
+                text = f"the format of `{_shown(value)}`"
+                yield Concretization(value, visit, text, "TypeError", value)
             case n.Branch(subject=None) as node:
                 for arm in node.arms:
                     if arm.test is not None:
@@ -71,25 +60,20 @@ class Concretizations:
             for operand in test.operands:
                 yield from self._test(operand, visit)
         elif self.is_array(test, visit.moment):
-            yield Concretization(
-                test, visit, f"asking whether `{_shown(test)}` is true", _CONVERSIONS["bool"]
-            )
+            yield Concretization(test, visit, f"asking whether `{_shown(test)}` is true", TRUTH, test)
 
     def _call(self, node: n.Call, visit: Visit) -> Iterator[Concretization]:
         here = Moment(visit.scope, visit.scope.module.happened(node.at) or visit.moment.event)
         func = node.func
-        if isinstance(func, n.Attribute) and func.attr in _METHODS and not node.args:
+        if isinstance(func, n.Attribute) and func.attr in CONVERTING_METHODS and not node.args:
             if self.is_array(func.value, here) or self._is_traced(func.value, here):
-                yield Concretization(node, visit, f"`{_shown(node)}`", _CONCRETE)
+                yield Concretization(node, visit, f"`{_shown(node)}`", CONCRETE, func.value)
             return
         dotted = self.taint.dotted(func, here)
-        name = dotted.removeprefix("builtins.")
-        error = _CONVERSIONS.get(name, _CONCRETE if dotted.startswith(_MATH) else "")
-        if dotted.startswith("numpy.") and dotted.removeprefix("numpy.") in _NUMPY:
-            error = "TracerArrayConversionError"
+        error = converts(dotted)
         if error and node.args and not node.args[0].star and self._is_traced(node.args[0].value, here):
             text = f"{render(func)}({_shown(node.args[0].value)})"
-            yield Concretization(node, visit, f"`{text}`", error)
+            yield Concretization(node, visit, f"`{text}`", error, node.args[0].value)
 
     def _is_traced(self, node: n.Expression, moment: Moment) -> bool:
         return self.taint.level(node, moment) is Level.TRACED

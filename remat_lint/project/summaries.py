@@ -20,6 +20,7 @@ from remat_lint.jaxapi.effects import (
 )
 from remat_lint.project.analysis import Analysis
 from remat_lint.project.callgraph import Entry
+from remat_lint.project.conversions import CONVERTING_METHODS, converts
 from remat_lint.project.scopes import Event, Scope
 from remat_lint.project.values import External, Moment
 
@@ -33,7 +34,7 @@ class Effect(Flag):
 
     DRAWS asks the host for a number, the time or the next item; WRITES puts something into an object that it did not
     make, or into a variable around it; MOVES makes such a value from the one before; CALLS_BACK calls the host when
-    the program executes.
+    the program executes; CONVERTS asks for the Python value of something.
     """
 
     NONE = 0
@@ -41,6 +42,7 @@ class Effect(Flag):
     WRITES = auto()
     MOVES = auto()
     CALLS_BACK = auto()
+    CONVERTS = auto()
 
 
 class Summaries:
@@ -130,7 +132,7 @@ class Summaries:
         if last in _SETTERS:
             return Effect.WRITES
         moment = Moment(event.scope, event)
-        found = Effect.NONE
+        found = Effect.CONVERTS if last in CONVERTING_METHODS else Effect.NONE
         for callee in self.project.evaluate(func, moment):
             if isinstance(callee, External):
                 found |= _of_external(callee.dotted)
@@ -140,6 +142,8 @@ class Summaries:
 def _of_external(dotted: str) -> Effect:
     if dotted == "builtins.next" or classify_impure(dotted) in ("randomness", "clock"):
         return Effect.DRAWS
+    if converts(dotted):
+        return Effect.CONVERTS
     return Effect.CALLS_BACK if dotted in _CALLBACKS else Effect.NONE
 
 

@@ -39,7 +39,7 @@ from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import expected, expected_at_calls
 from remat_lint.rules.rule import Bad, Good, Miss, Note, Place, Report, Rule, Silent
-from remat_lint.rules.ways import inside, way
+from remat_lint.rules.ways import inside, is_far, way
 
 _OLD = "<0.10"
 _ERRORS = ("NotImplementedError", "ValueError", "Exception")
@@ -212,7 +212,12 @@ def layer(x):
         for body in bodies(subject, project, Effect.CALLS_BACK):
             found = list(host_effects(body, project, "io", "pure", "check"))
             for effect in found:
-                yield self._answer(effect, body, project)
+                answer = self._answer(effect, body, project)
+                note = isinstance(answer, Report) and answer.severity is Severity.INFO
+                if note and is_far(body, effect.event.frame):
+                    yield Silent("what a function of another file asks of the host is no matter of this site")
+                else:
+                    yield answer
 
     def _answer(self, effect: HostEffect, body: Body, project: Analysis) -> Report | Silent:
         site = body.site

@@ -39,7 +39,7 @@ from remat_lint.project.values import WrapSite
 from remat_lint.rules.conditions import when
 from remat_lint.rules.expected_errors import in_test_file
 from remat_lint.rules.rule import Bad, Good, Miss, Place, Report, Rule, Silent
-from remat_lint.rules.ways import inside, way
+from remat_lint.rules.ways import inside, is_far, way
 
 
 class RepeatedCallback(Rule):
@@ -192,7 +192,12 @@ def layer(x):
             if derived.ruled_out:
                 yield Silent("no derivative is taken, so that it runs once")
                 continue
-            yield from (self._report(effect, body, derived.seen is not None, project) for effect in found)
+            for effect in found:
+                report = self._report(effect, body, derived.seen is not None, project)
+                if report.severity is Severity.INFO and is_far(body, effect.event.frame):
+                    yield Silent("what a function of another file shows is no matter of this site")
+                else:
+                    yield report
 
     def _report(self, effect: HostEffect, body: Body, derived: bool, project: Analysis) -> Report:  # noqa: FBT001 - a fact of the site
         site = body.site

@@ -281,7 +281,7 @@ def _uses(body: Body, project: Analysis) -> Iterator[Concretization]:
         evidence = [find_use_evidence(traced, use, project) for traced in flags]
         if all(one is not None and one.certain for one in evidence):
             yield Concretization(
-                use.node, visit, f"{use.reason} (`{flags[0].name}`)", use.error or "TypeError"
+                use.node, visit, f"{use.reason} (`{flags[0].name}`)", use.error or "TypeError", use.node
             )
 
 

@@ -26,3 +26,9 @@ def inside(body: Body, frame: Scope) -> str:
     if body.root.function.scope.encloses(frame) or not frame.name:
         return ""
     return f" in `{frame.qualname}`"
+
+
+def is_far(body: Body, frame: Scope) -> bool:
+    """Whether something happens in another file, or in a function that is called by another one than the wrapped."""
+    root = body.root.function.scope
+    return not root.encloses(frame) and (frame.module is not root.module or len(body.path(frame)) > 1)
