@@ -56,6 +56,12 @@ def eager_mask(n):
     with jax.ensure_compile_time_eval():
         return mask(n)
 
+def peak(values):
+    return values.max().item()
+
+def normalised(values):
+    return values / peak(values)
+
 def log(x):
     io_callback(lambda value: None, None, x)
     return x
@@ -228,6 +234,18 @@ def shown():
 """,
         0.0,
     ),
+    "a value that a helper asks for": (
+        {"RML306"},
+        """
+@jax.checkpoint
+def layer(x):
+    return helpers.normalised(jnp.sin(x))
+
+def shown():
+    return raised(lambda: layer(jnp.ones(3)))
+""",
+        "ConcretizationTypeError",
+    ),
     "a callback two calls away": (
         {"RML109"},
         """
@@ -337,6 +355,6 @@ def test_the_programs_do_what_the_rules_say(tmp_path):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_rules_speak_of_the_program_and_no_others_do(name, tmp_path: Path):
     write(name, tmp_path)
-    codes = ("RML101", "RML103", "RML104", "RML105", "RML106", "RML108", "RML109")
+    codes = ("RML101", "RML103", "RML104", "RML105", "RML106", "RML108", "RML109", "RML306")
     found = Engine(Settings(root=tmp_path, select=codes)).check_paths([tmp_path / "program.py"]).findings
     assert {finding.code for finding in found} == PROGRAMS[name][0]

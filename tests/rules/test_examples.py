@@ -49,6 +49,7 @@ CATALOGUE = {
     "RML303": ("static-argnums-mismatch", "correctness"),
     "RML304": ("static-array", "suspicious"),
     "RML305": ("non-array-argument", "correctness"),
+    "RML306": ("concretized-value", "correctness"),
     "RML401": ("uncalled-policy-factory", "correctness"),
     "RML402": ("called-policy", "correctness"),
     "RML403": ("non-callable-policy", "correctness"),
