@@ -121,7 +121,12 @@ def passed_to(entry: Entry, moment: Moment, taint: Taint) -> Given:
     if entry.call is not None:
         _assign(entry.call.args, names, given, moment, taint)
         spread = max((taint.level(a.value, moment) for a in entry.call.args), default=Level.NONE)
-        given.update({name: spread for name in others if name not in given})
+        hidden = any(a.star == "**" for a in entry.call.args)
+        for parameter in function.scope.parameters():
+            if parameter.name in others and parameter.name not in given:
+                taken = parameter.kind in ("star", "double-star")
+                level = spread if taken else min(spread, Level.MAYBE) if hidden else Level.NONE
+                given[parameter.name] = level
     return given
 
 

@@ -11,7 +11,7 @@ and the call raises `ConcretizationTypeError`, `TracerArrayConversionError`, `Tr
 The function without the checkpoint runs.
 
 ## When to ignore it
-When the line is never reached with a tracer. What stands in a `try`, what a test of the type of the operand guards, and
+When the line is never reached with a tracer; under a condition it is a warning. What stands in a `try`, what a test of the type of the operand guards, and
 what a test expects to raise is not reported; a parameter that is tested itself is a matter of
 `branch-on-traced-flag`.
 
@@ -196,6 +196,22 @@ def layer(x):
 """,
         ),
         Good(
+            "an option that the body does not give to its helper",
+            """
+import jax
+import jax.numpy as jnp
+
+def scaled(x, *, limit=None):
+    if limit is not None and limit > 0:
+        x = x * float(jnp.ceil(limit))
+    return x
+
+@jax.checkpoint
+def layer(x):
+    return jnp.sin(scaled(x))
+""",
+        ),
+        Good(
             "a host function gets values",
             """
 import jax
@@ -246,6 +262,8 @@ def _report(use: Concretization, body: Body, project: Analysis, severity: Severi
         f"{use.text}{inside(body, frame)} needs a value, and in the trace of {function}{when(project.place(body.site))} it "
         f"gets a tracer: this raises {use.error}, also without `jit`; compute it with jax.numpy, or outside of {function}"
     )
+    if use.visit.arms:
+        severity = Severity.WARNING
     return Report(Place(module, use.node.at), message, severity, way(body, frame))
 
 
@@ -260,7 +278,9 @@ def _why_silent(use: Concretization, body: Body, origins: Origins) -> str:
     around = (frame, *(call.frame for call in body.calls_to(frame)))
     if any(_asks_for_type(function.node) for function in around):
         return "the function asks what kind of value it has"
-    if use.visit.arms and not body.root.function.scope.encloses(frame):
+    calls = body.calls_to(frame)
+    conditional = use.visit.arms or any(call.arms for call in calls)
+    if conditional and not body.root.function.scope.encloses(frame):
         return "a helper does this under a condition only"
     return ""
 
