@@ -120,7 +120,6 @@ def owner(x):
     return cache["last"]
 """,
         severity=Severity.WARNING,
-        runs=True,
         message=(
             '`store["last"]` in `put` is stored in a copy: JAX takes the arguments of `block` apart and builds them anew '
             "for the trace, so that the caller's `cache` stays as it was; return `cache` from `block`"

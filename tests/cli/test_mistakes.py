@@ -197,7 +197,12 @@ def test_closed_streams_are_no_crash(project, environ, command, code, said):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals are other ones there")
 def test_an_interrupt_exits_with_130_and_no_traceback(project, spawn):
-    child = spawn("-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    # A shell that starts tests in the background has them, and what they start, ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        child = spawn("-", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    finally:
+        signal.signal(signal.SIGINT, before)
     time.sleep(3)  # it waits for the text by then
     child.send_signal(signal.SIGINT)
 

@@ -20,7 +20,7 @@ def outcome(text, context):
     """What a program does in a fresh module, with empty caches."""
     jax.clear_caches()
     try:
-        with context:
+        with context, contextlib.redirect_stdout(sys.stderr):
             module = {"__name__": "program"}
             exec(compile(text, "program.py", "exec"), module)  # noqa: S102 - the examples of the rules
             result = module["owner"](jnp.array([0.5, 1.0, 1.5, 2.0]))
