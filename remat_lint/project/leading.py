@@ -47,10 +47,12 @@ class Leading:
         heading = list(self._heading())
         if found or any(not spelling.words(index).isdisjoint(IMPORTED) for index in heading):
             yield from heading
+        done = set[int]()
         while found:
             todo -= found
             yield from sorted(found)
-            self._learn(found)
+            done |= found
+            self._learn_from(found, done)
             found = {index for index in todo if self._mentions(index)}
         self._complete = True
 
@@ -88,8 +90,16 @@ class Leading:
     def _mentions(self, index: int) -> bool:
         return mentions(self.spelling, index, self.names, self.attributes)
 
+    def _learn_from(self, found: set[int], done: set[int]) -> None:
+        """Take in what the chunks just parsed bind; what is new in that can make more of those parsed before."""
+        while found:
+            before = self.names | self.attributes
+            self._learn(found)
+            new = (self.names | self.attributes) - before
+            found = {index for index in done if not self.spelling.words(index).isdisjoint(new)}
+
     def _learn(self, found: set[int]) -> None:
-        """Take in what the chunks just parsed bind that leads to a wrapper."""
+        """Take in what some chunks bind that leads to a wrapper."""
         loader = self.module.loader
         for index in found & loader.heads.keys():
             if loader.chunks[index].name and loader.chunks[index].kind == "other":

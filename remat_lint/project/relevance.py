@@ -51,10 +51,12 @@ class Relevance:
     def around(self, found: set[int]) -> Iterator[int]:
         """Yield the chunks that can bear on what happens in some chunks; each must be parsed before the next one."""
         todo = {index for index, chunk in enumerate(self.module.loader.chunks) if chunk.text.strip()}
+        done = set[int]()
         while found:
             todo -= found
             yield from sorted(found)
-            self._learn(found)
+            done |= found
+            self._learn_from(found, done)
             found = {index for index in todo if self._is_near(index)}
 
     def _is_near(self, index: int) -> bool:
@@ -85,8 +87,17 @@ class Relevance:
 
     # What parsed chunks add
 
+    def _learn_from(self, found: set[int], done: set[int]) -> None:
+        """Take in what the chunks just parsed bind; what is new in that can make more of those parsed before."""
+        words = self.module.leading.spelling.words
+        while found:
+            before = self.names | self.attributes
+            self._learn(found)
+            new = (self.names | self.attributes) - before
+            found = {index for index in done if not words(index).isdisjoint(new)}
+
     def _learn(self, found: set[int]) -> None:
-        """Take in what the chunks just parsed bind, and what they read."""
+        """Take in what some chunks bind, and what they read."""
         loader = self.module.loader
         variables = self._variables()
         for index in found:
