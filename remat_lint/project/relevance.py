@@ -14,6 +14,7 @@ from remat_lint.facts import nodes as n
 from remat_lint.jaxapi.effects import MUTATING_METHODS
 from remat_lint.project.handing import everything
 from remat_lint.project.leading import BY_CLASS, bound_in, mentions, stored_in
+from remat_lint.project.scopes import CHUNK_BITS
 from remat_lint.project.spelling import WORD
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ _STORED = re.compile(
     r"|^[ \t]*+(?:del|for|with)\b[^\n]*|\bsetattr\([^)\n]*",
     re.MULTILINE,
 )
+_BOUND = re.compile(
+    r"^[ \t]*+(?:for[ \t]++)?([\w \t,()]+?)[ \t]*+(?::[^\n=]*+)?(?:=(?!=)|\bin\b)", re.MULTILINE
+)
+_MAKING = frozenset({"__init__", "__post_init__", "__new__", *BY_CLASS})
+"""Methods that run while an object is made."""
 _CHAIN = re.compile(r"(\w+)((?:\.\w+|\[[^\]\n]*\])+)")
 _DECLARED = re.compile(r"^[ \t]*+(?:global|nonlocal)\b([^\n]*)", re.MULTILINE)
 _ANNOTATION = re.compile(r":[^\n=]+=?$")
@@ -46,6 +52,16 @@ class Relevance:
         self.attributes: set[str] = set()
         self.read: set[str] = set()
         self.classes: set[int] = set()
+        self.used: set[int] = set()
+        self._defined: dict[str, set[int]] = {}
+        self._bound: dict[str, set[int]] = {}
+        for index, chunk in enumerate(module.loader.chunks):
+            if chunk.name:
+                self._defined.setdefault(chunk.name, set()).add(index)
+            elif chunk.kind == "other" and not chunk.indent:
+                for names in _BOUND.findall(chunk.text):
+                    for name in WORD.findall(names):
+                        self._bound.setdefault(name, set()).add(index)
         self._written: dict[int, frozenset[str]] = {}
 
     def around(self, found: set[int]) -> Iterator[int]:
@@ -67,6 +83,8 @@ class Relevance:
         # What runs inside of a wrapper may be a function that is not near: whatever changes its object counts.
         if self.module.loader.heads.get(index) in self.classes and self._changes_object(index):
             return True
+        if self.module.loader.heads.get(index) in self.used and self._changes_later(index):
+            return True
         if "global" in words and _DECLARED.search(self.module.loader.chunks[index].text):
             return True
         return not words.isdisjoint(self.read) and not self.writes(index).isdisjoint(self.read)
@@ -76,6 +94,11 @@ class Relevance:
         if index not in self._written:
             self._written[index] = frozenset(written(self.module.loader.chunks[index].text))
         return self._written[index]
+
+    def _changes_later(self, index: int) -> bool:
+        """Whether a method can change an object, or its class, after the object is made."""
+        name = self.module.loader.chunks[index].name
+        return name not in _MAKING and not self.writes(index).isdisjoint({"self", "cls"})
 
     def _changes_object(self, index: int) -> bool:
         """Whether a method changes its object; classes made in it have objects of their own."""
@@ -99,10 +122,9 @@ class Relevance:
     def _learn(self, found: set[int]) -> None:
         """Take in what some chunks bind, and what they read."""
         loader = self.module.loader
-        variables = self._variables()
+        self._use(found)
         for index in found:
             chunk = loader.chunks[index]
-            self.read |= self.module.leading.spelling.words(index) & variables
             if index in loader.heads or chunk.kind == "head":
                 self.classes.add(loader.heads.get(index, index))
             if index in loader.heads:
@@ -114,6 +136,18 @@ class Relevance:
         self.attributes |= stored_in(self.module, found, self._leads)
         self.names |= bound_in(self.module, self.names, self._leads)
 
+    def _use(self, found: set[int]) -> None:
+        """Take in what some chunks read, and what the functions, variables and classes that they mention read."""
+        variables = self._variables()
+        todo = set(found) - self.used
+        while todo:
+            self.used |= todo
+            words = frozenset[str]().union(*map(self.module.leading.spelling.words, todo))
+            self.read |= words & variables.keys()
+            after = (self._defined[word] for word in words & self._defined.keys())
+            todo = set[int]().union(*after, *(variables[word] for word in words & variables.keys()))
+            todo -= self.used
+
     def _leads(self, value: n.Node, local: Iterable[str]) -> bool:
         return any(
             (isinstance(part, n.Name) and (part.id in self.names or part.id in local))
@@ -121,13 +155,17 @@ class Relevance:
             for part in everything(value)
         )
 
-    def _variables(self) -> set[str]:
-        """Return the names that statements of the module bind, other than definitions and imports."""
-        return {
-            name
+    def _variables(self) -> dict[str, set[int]]:
+        """Return the names that statements of the module bind, other than definitions and imports, and where.
+
+        Statements that are not parsed are asked by their text.
+        """
+        parsed = {
+            name: {event.node.at >> CHUNK_BITS for event in events if event.node is not None}
             for name, events in self.module.scope.bindings.items()
             if any(isinstance(event.node, n.Bind | n.Loop) for event in events)
         }
+        return {**self._bound, **parsed}
 
 
 def written(text: str) -> Iterator[str]:
