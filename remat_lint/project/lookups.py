@@ -63,10 +63,10 @@ class Lookups(Application):
         return tuple(value for event in live for value in self.bound(event, moment.env))[:MOST_VALUES]
 
     def _starred(self, name: str, root: Scope) -> tuple[Value, ...]:
-        for module in self._star_sources(root.module):
-            if self.has(module, name):
-                return self.exported(module.scope, name)
-        return (External(f"builtins.{name}"),)
+        holder = self._holder(root.module, name, outside=True)
+        if holder is None:
+            return (External(f"builtins.{name}"),)
+        return self.exported(holder.scope, name)
 
     def _star_sources(self, module: Module) -> Iterator[Module]:
         """Yield the modules of the project that `from … import *` brings into a module."""
@@ -150,8 +150,10 @@ class Lookups(Application):
         full = f"{dotted}.{alias.name}"
         if is_public(full):
             return (External(full),)
-        if source is not None and source is not module and self.has(source, alias.name):
-            return self.exported(source.scope, alias.name)
+        if source is not None and source is not module:
+            holder = self._holder(source, alias.name)
+            if holder is not None:
+                return self.exported(holder.scope, alias.name)
         below = project.find(module.path, f"{node.module}.{alias.name}".lstrip("."), node.level)
         return (self.module_value(full, below),)
 
@@ -177,18 +179,29 @@ class Lookups(Application):
         return all(isinstance(event.value, n.Import) for event in module.lookup(name))
 
     def has(self, module: Module, name: str) -> bool:
-        """Whether a module binds a name; of those that do not matter, only packages are parsed for the answer."""
-        parsed = module.matters or module.path.name == "__init__.py"
-        if module.binds(name) if parsed else name in module.source.text:
-            return True
-        guard = ("has", module.path, name)
-        if name.startswith("_") or guard in self.active:
-            return False
-        self.active.add(guard)
-        try:
-            return any(self.has(source, name) for source in self._star_sources(module))
-        finally:
-            self.active.discard(guard)
+        """Whether a module binds a name, itself or by `from … import *`."""
+        return self._holder(module, name) is not None
+
+    def _holder(self, module: Module, name: str, *, outside: bool = False) -> Module | None:
+        """Return the module that binds a name: the given one, or the first from which it star-imports the name.
+
+        With `outside`, the module itself is known not to bind it.
+        Of modules that do not matter, only packages are parsed for the answer. Each module is asked once, also where
+        modules star-import each other.
+        """
+        todo, done = [module], {module}
+        while todo:
+            one = todo.pop()
+            parsed = one.matters or one.path.name == "__init__.py"
+            binds = one.binds(name) if parsed else name in one.source.text
+            if binds and not (outside and one is module):
+                return one
+            if name.startswith("_"):
+                return None
+            sources = [source for source in self._star_sources(one) if source not in done]
+            done.update(sources)
+            todo += reversed(sources)
+        return None
 
     def force(self, values: tuple[Value, ...], moment: Moment) -> tuple[Value, ...]:
         """Look up what was deferred among `values`."""

@@ -116,14 +116,17 @@ class Reach:
     def starred(self, path: Path, words: frozenset[str]) -> set[str]:
         """Return which of `words` a file gets by `from … import *` and may stand for a wrapper."""
         found: set[str] = set()
-        for one in self._table(path).get("*", ()):
-            source = self._found(path, one.dotted, one.level)
-            if source is not None and source != path:
-                listed = [
-                    word for word in words if word in self._table(source) or word in self._outline(source)
-                ]
-                found.update(word for word in listed if self._applies((source, word), 0))
-                found |= self.starred(source, words) if "*" in self._table(source) else set()
+        todo, done = [path], {path}
+        while todo:
+            reader = todo.pop()
+            for one in self._table(reader).get("*", ()):
+                source = self._found(reader, one.dotted, one.level)
+                if source is not None and source not in done:
+                    done.add(source)
+                    todo.append(source)
+                    table, outline = self._table(source), self._outline(source)
+                    listed = (word for word in words if word in table or word in outline)
+                    found.update(word for word in listed if self._applies((source, word), 0))
         return found
 
     def any_leads(self, path: Path, words: set[str]) -> bool:
