@@ -226,6 +226,48 @@ def layer(x):
     return jnp.sin(x)
 """,
         ),
+        Good(
+            "a `with` shows that using the stored value later raises",
+            """
+import jax
+import jax.numpy as jnp
+import pytest
+
+def test_leak(x):
+    seen = []
+
+    @jax.checkpoint
+    def block(x):
+        seen.append(x)
+        return jnp.sin(x)
+
+    block(x)
+    with pytest.raises(jax.errors.UnexpectedTracerError):
+        seen[0] + 1
+""",
+        ),
+        Good(
+            "a `try` catches the error of the stored value",
+            """
+import jax
+import jax.numpy as jnp
+from jax.errors import UnexpectedTracerError
+
+def leaks(x):
+    seen = []
+
+    @jax.checkpoint
+    def block(x):
+        seen.append(x)
+        return jnp.sin(x)
+
+    block(x)
+    try:
+        return seen[0] + 1
+    except UnexpectedTracerError:
+        return None
+""",
+        ),
     )
 
     def check(self, subject: WrapSite, project: Analysis) -> Iterator[Report | Silent]:
