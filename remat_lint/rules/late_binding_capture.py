@@ -89,6 +89,37 @@ def owner(x):
             ),
         ),
         Bad(
+            "functions without parameters",
+            """
+import jax
+import jax.numpy as jnp
+
+def collect(ws):
+    fns = []
+    for w in ws:
+        def block():
+            return jnp.sin(w)
+        fns.append(jax.checkpoint(block))
+        #          ^^^^^^^^^^^^^^^^^^^^^
+        fns.append(jax.checkpoint(lambda: jnp.cos(w)))
+        #          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+    return fns
+""",
+            fixed="""
+import jax
+import jax.numpy as jnp
+
+def collect(ws):
+    fns = []
+    for w in ws:
+        def block(*, w=w):
+            return jnp.sin(w)
+        fns.append(jax.checkpoint(block))
+        fns.append(jax.checkpoint(lambda *, w=w: jnp.cos(w)))
+    return fns
+""",
+        ),
+        Bad(
             "elements of a comprehension, under another name of the wrapper",
             """
 from jax import remat as wiederholen
