@@ -15,3 +15,6 @@ def pytest_collection_modifyitems(items):
         folder = item.path.relative_to(HERE).parts[0]
         if folder in TOGETHER:
             item.add_marker(pytest.mark.xdist_group(folder))
+        elif item.get_closest_marker("execution") is not None:
+            # The tests of a file share what one child process told about all its programs.
+            item.add_marker(pytest.mark.xdist_group(str(item.path)))
