@@ -11,7 +11,7 @@ from bisect import bisect_right
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from remat_lint.source.chunks import split
@@ -225,6 +225,8 @@ def test_a_wrong_cut_never_goes_unnoticed(text, data):
         )
     )
     text = text[:at] + new + text[at + gone :]
+    # `ast` tells the row of what is decorated with, which is not that of the `@` then.
+    assume(not re.search(r"@[ \t\f]*\\", text))
     pieces = [chunk.text for chunk in split(text, merge=False)]
     assert "".join(pieces) == text
     if parses(text) and all(map(parses, pieces)):
